@@ -2,8 +2,8 @@
 // repository manager or a CI server which there are, and chooses the one that
 // a stage deploys (semantics/entities §2.2).
 //
-// It downloads no artifact; an image's configuration is all that it reads of
-// one.
+// It downloads no artifact when it looks for one; an image's configuration is all
+// that it reads then. Who deploys files asks for one by File.
 package artifact
 
 import (

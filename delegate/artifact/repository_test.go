@@ -166,6 +166,33 @@ func TestArtifactory(t *testing.T) {
 	})
 }
 
+// TestFileOfArtifactory: a generic repository's file by its path, as it is.
+func TestFileOfArtifactory(t *testing.T) {
+	t.Parallel()
+	via := vendor(t, "GET acme.jfrog.io/artifactory/files/builds/", func(w http.ResponseWriter, r *http.Request) {
+		if r.URL.EscapedPath() != "/artifactory/files/builds/2/web%20app.zip" {
+			w.WriteHeader(http.StatusNotFound)
+			return
+		}
+		fmt.Fprint(w, "PK")
+	})
+	file := func(version, image string) ([]byte, error) {
+		return artifact.File(t.Context(), lookup.Artifact{
+			Type: "ArtifactoryRegistry", Choice: lookup.Choice{Version: version},
+			Artifactory: &lookup.Artifactory{Server: basic("https://acme.jfrog.io/artifactory"), Repository: "files", Path: "/builds/", Image: image},
+		}, via)
+	}
+	if doc, err := file("2/web app.zip", ""); err != nil || string(doc) != "PK" {
+		t.Errorf("got %q, %v", doc, err)
+	}
+	if _, err := file("3/web.zip", ""); err == nil || !strings.Contains(err.Error(), "GET /artifactory/files/builds/3/web.zip: status 404") {
+		t.Errorf("what isn't there: %v", err)
+	}
+	if _, err := file("2", "acme.jfrog.io/files/web"); err == nil || !strings.Contains(err.Error(), "an artifact of the type ArtifactoryRegistry is no file") {
+		t.Errorf("an image: %v", err)
+	}
+}
+
 // TestJenkins: the remote access API's tree of a job's builds.
 func TestJenkins(t *testing.T) {
 	t.Parallel()

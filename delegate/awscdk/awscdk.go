@@ -13,6 +13,8 @@ import (
 	"strings"
 
 	"github.com/slipway-cd/slipway/delegate/aws"
+	"github.com/slipway-cd/slipway/delegate/awsstack"
+	"github.com/slipway-cd/slipway/delegate/awswait"
 	"github.com/slipway-cd/slipway/delegate/executor"
 	"github.com/slipway-cd/slipway/delegate/session"
 	"github.com/slipway-cd/slipway/delegate/workspace"
@@ -44,6 +46,8 @@ func unit(op steps.Op) string {
 type Config struct {
 	Sessions *session.Sessions
 	Accesses *aws.Accesses
+	// Pace is how often a task asks whether it is its turn; nil: awswait.Stack.
+	Pace awswait.Pace
 }
 
 // New makes the executor of the CDK's tasks.
@@ -53,7 +57,7 @@ func New(cfg Config) executor.Executor {
 		if err != nil {
 			return task.Result{}, err
 		}
-		j := &job{work: w, spec: p, Tool: workspace.Tool{
+		j := &job{pace: cfg.Pace, work: w, spec: p, Tool: workspace.Tool{
 			Sessions: cfg.Sessions, Task: a, Section: executor.Section{Env: env, Unit: unit(p.Op)}, Spec: p.Run,
 			Legacy: map[string]string{"CDK_DISABLE_CLI_TELEMETRY": "true"},
 		}}
@@ -70,6 +74,7 @@ func New(cfg Config) executor.Executor {
 // job is one task.
 type job struct {
 	workspace.Tool
+	pace awswait.Pace
 	work task.Work
 	spec steps.Spec
 }
@@ -77,6 +82,9 @@ type job struct {
 func (j *job) run(ctx context.Context) (task.Result, error) {
 	options, err := workspace.Words(j.spec.Options)
 	if err != nil {
+		return task.Result{}, err
+	}
+	if err := awsstack.Turn(ctx, &j.Section, j.work.Provisioner, j.pace); err != nil {
 		return task.Result{}, err
 	}
 	switch j.spec.Op {

@@ -22,6 +22,7 @@ import (
 
 	"github.com/slipway-cd/slipway/delegate/aws"
 	"github.com/slipway-cd/slipway/delegate/awscdk"
+	"github.com/slipway-cd/slipway/delegate/awswait"
 	"github.com/slipway-cd/slipway/delegate/executor"
 	"github.com/slipway-cd/slipway/delegate/executor/executortest"
 	sessions "github.com/slipway-cd/slipway/delegate/session"
@@ -70,7 +71,7 @@ func beginWith(t *testing.T, programs string, app map[string]string) *lane {
 		Dir: t.TempDir(), Orphan: 2 * time.Minute,
 		Environ: []string{"PATH=" + programs + ":" + os.Getenv("PATH"), "AWS_ENDPOINT_URL=" + w.Endpoint, "SECRET_OF_DELEGATE=x"},
 	})
-	l.run = awscdk.New(awscdk.Config{Sessions: l.all, Accesses: &aws.Accesses{Options: []func(*config.LoadOptions) error{config.WithBaseEndpoint(w.Endpoint)}}})
+	l.run = awscdk.New(awscdk.Config{Sessions: l.all, Pace: awswait.Every(10 * time.Millisecond), Accesses: &aws.Accesses{Options: []func(*config.LoadOptions) error{config.WithBaseEndpoint(w.Endpoint)}}})
 	if _, err := l.all.Start(t.Context(), task.Session{ID: "s1", Execution: "e1", Node: "pipeline.stages.s"}); err != nil {
 		t.Fatal(err)
 	}
@@ -379,6 +380,44 @@ func TestCommandLines(t *testing.T) {
 	}
 	if strings.Contains(l.log(), "SECRET_OF_DELEGATE") {
 		t.Error("the environment has the delegate's")
+	}
+}
+
+// A step waits for the one that works by its provisioner, before it runs anything;
+// those without a provisioner wait for nobody.
+func TestAStepWaitsForOthersOfItsProvisioner(t *testing.T) {
+	t.Parallel()
+	for _, op := range []steps.Op{steps.OpDeploy, steps.OpRollback} {
+		l := pretend(t, nil)
+		l.env.Execution = "e0"
+		if _, err := l.env.Provision(t.Context(), provision.Applied, json.RawMessage(`{"place": {"connectorRef": "aws", "region": "`+testaws.Region+`"}}`)); err != nil {
+			t.Fatal(err)
+		}
+		l.env.Execution = "e1"
+		asked := 0
+		l.env.Alone = func(context.Context) (string, error) {
+			if asked++; asked < 3 {
+				if strings.Contains(l.log(), "called: deploy") {
+					t.Errorf("%s runs cdk while it isn't its turn", op)
+				}
+				return "e0", nil
+			}
+			return "", nil
+		}
+		l.do(steps.OpDiff, task.Succeeded)
+		if asked != 0 {
+			t.Error("a step without a provisioner waits")
+		}
+		l.do(op, task.Succeeded)
+		if asked != 3 {
+			t.Errorf("%s has asked %d times; want 3", op, asked)
+		}
+		l.env.Alone = func(context.Context) (string, error) {
+			return "", fault.New(fault.LeaseLost, "it isn't the delegate's any more")
+		}
+		if r := l.do(op, task.Failed); !strings.Contains(r.Message, "it isn't the delegate's any more") {
+			t.Errorf("without its turn it fails with %s", r.Message)
+		}
 	}
 }
 

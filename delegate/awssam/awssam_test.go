@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"os"
 	"path"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -57,7 +58,12 @@ const secret, hidden = `<+secrets.getValue("token")>`, "hush-token"
 func begin(t *testing.T, w *testaws.World, files map[string]string) *stage {
 	t.Helper()
 	w.UnderPolicy("../../docs/sam.md")
-	programs := sam.Install(t) + ":" + os.Getenv("PATH")
+	return beginOn(t, w, sam.Install(t)+":"+os.Getenv("PATH"), files)
+}
+
+// beginOn is begin on a machine whose PATH is another.
+func beginOn(t *testing.T, w *testaws.World, programs string, files map[string]string) *stage {
+	t.Helper()
 	s := &stage{t: t, world: w, sandbox: sandbox.New(0), accesses: &aws.Accesses{Options: []func(*config.LoadOptions) error{config.WithBaseEndpoint(w.Endpoint)}}}
 	t.Cleanup(s.sandbox.Close)
 	s.env = executortest.New(t, func(text string) string {
@@ -66,7 +72,7 @@ func begin(t *testing.T, w *testaws.World, files map[string]string) *stage {
 		}
 		return strings.ReplaceAll(text, secret, hidden)
 	})
-	s.sessions = sessions.New(sessions.Config{Dir: t.TempDir(), Orphan: 2 * time.Minute, Environ: []string{"PATH=" + programs, "AWS_ENDPOINT_URL=" + w.Endpoint, "SECRET_OF_DELEGATE=x"}})
+	s.sessions = sessions.New(sessions.Config{Dir: t.TempDir(), Orphan: 2 * time.Minute, Environ: []string{"PATH=" + programs, "AWS_ENDPOINT_URL=" + w.Endpoint, "AWS_ENDPOINT_URL_S3=" + w.Endpoint, "SECRET_OF_DELEGATE=x"}})
 	if _, err := s.sessions.Start(t.Context(), task.Session{ID: "s1", Execution: "e1", Node: "pipeline.stages.s"}); err != nil {
 		t.Fatal(err)
 	}
@@ -231,7 +237,7 @@ func TestEnvironment(t *testing.T) {
 			got[name] = true
 		}
 	}
-	for _, name := range []string{"PATH", "HOME", "TMPDIR", "CI", "AWS_ACCESS_KEY_ID", "AWS_SECRET_ACCESS_KEY", "AWS_REGION", "AWS_DEFAULT_REGION", "AWS_ENDPOINT_URL", "SAM_CLI_TELEMETRY", "OWN", "PLUGIN_STACK_NAME", "PLUGIN_REGION"} {
+	for _, name := range []string{"PATH", "HOME", "TMPDIR", "CI", "AWS_ACCESS_KEY_ID", "AWS_SECRET_ACCESS_KEY", "AWS_REGION", "AWS_DEFAULT_REGION", "AWS_ENDPOINT_URL", "AWS_ENDPOINT_URL_S3", "SAM_CLI_TELEMETRY", "OWN", "PLUGIN_STACK_NAME", "PLUGIN_REGION"} {
 		if !got[name] {
 			t.Errorf("%s is missing of %v", name, got)
 		}
@@ -247,6 +253,38 @@ func TestEnvironment(t *testing.T) {
 	}
 	if !strings.Contains(strings.Join(s.env.Masked(), " "), "hush-secret") {
 		t.Error("the secret key isn't masked")
+	}
+}
+
+// A build in containers needs Docker, and says so before sam does.
+func TestNoDocker(t *testing.T) {
+	t.Parallel()
+	s := beginOn(t, testaws.NewWorld(t), sam.Install(t), map[string]string{"template.json": queue("Queue", "30")})
+	for _, option := range []string{"--use-container", "--build-image x -u"} {
+		r := s.sam(lane.OpBuild, task.Failed, func(p *lane.Spec) { p.Options = []string{option} })
+		if !strings.Contains(r.Message, "install Docker there, or leave the option out") || !slices.Contains(r.FailureTypes, fault.ConfigurationFailure) || strings.Contains(s.log(), "$ sam") {
+			t.Errorf("%s: %s, %s\n%s", option, r.Message, r.FailureTypes, s.log())
+		}
+	}
+}
+
+// What AWS refuses sam is told, and of what went wrong before only the newest; a
+// rollback finds the stack as it was.
+func TestDenied(t *testing.T) {
+	t.Parallel()
+	w := testaws.NewWorld(t)
+	begin(t, w, map[string]string{"template.json": queue("Queue", "30")}).sam(lane.OpDeploy, task.Succeeded)
+	begin(t, w, map[string]string{"template.json": queue("CrashOldQueue", "60")}).sam(lane.OpDeploy, task.Failed)
+	begin(t, w, map[string]string{"template.json": queue("CrashNewQueue", "60")}).sam(lane.OpDeploy, task.Failed)
+	w.Fail("cloudformation:ExecuteChangeSet", testaws.Fault{Code: "AccessDenied", Message: "nobody may do that here", Times: 1})
+	s := begin(t, w, map[string]string{"template.json": queue("Queue", "90")})
+	s.sam(lane.OpDeploy, task.Failed)
+	if !strings.Contains(s.log(), "nobody may do that here") || strings.Contains(s.log(), "CrashOldQueue") {
+		t.Errorf("the log has\n%s", s.log())
+	}
+	s.sam(lane.OpRollback, task.Succeeded)
+	if !strings.Contains(s.log(), "is as it was before the stage") {
+		t.Errorf("the log has\n%s", s.log())
 	}
 }
 

@@ -1,5 +1,6 @@
 // Package awsstack looks at stacks of CloudFormation: what a stack is, whether it
-// changes just now, and which functions it has.
+// changes just now, and which functions it has; and it waits for the turn of a task
+// by a provisioner.
 //
 // Tools that deploy by stacks are run by the executors of their deployment types;
 // what a step does to a stack itself is delegate/cloudformation's.
@@ -21,6 +22,7 @@ import (
 	"github.com/slipway-cd/slipway/delegate/aws"
 	"github.com/slipway-cd/slipway/delegate/awswait"
 	"github.com/slipway-cd/slipway/delegate/executor"
+	"github.com/slipway-cd/slipway/pkg/provision"
 	"github.com/slipway-cd/slipway/pkg/task"
 )
 
@@ -39,6 +41,31 @@ func In(access *aws.Access, pace awswait.Pace) Stacks {
 		pace = awswait.Stack()
 	}
 	return Stacks{cloudformation.NewFromConfig(access.Config), access, pace}
+}
+
+// unitTurn is the command unit of the log of waiting for others.
+const unitTurn = "Wait for Others"
+
+// Turn waits until no other task works by a task's provisioner; one without any has
+// nobody to wait for. It tells whom it waits for in a section of its own, and goes on
+// in the task's. pace is how often it asks; nil: awswait.Stack.
+func Turn(ctx context.Context, s *executor.Section, by *provision.Provisioner, pace awswait.Pace) error {
+	if by == nil {
+		return nil
+	}
+	if pace == nil {
+		pace = awswait.Stack()
+	}
+	own := s.Unit
+	s.In(unitTurn)
+	err := awswait.Until(ctx, awswait.Wait{Pace: pace, Log: s.Env.Log(s.Unit)}, func(ctx context.Context) (awswait.State, error) {
+		holder, err := s.Env.Alone(ctx)
+		return awswait.State{Done: holder == "", Progress: "Execution " + holder + " works by the provisioner " + by.Identifier + ", which one does at a time"}, err
+	})
+	if err == nil {
+		s.In(own)
+	}
+	return err
 }
 
 // Failed is the error of a call.
@@ -96,10 +123,28 @@ func (s Stacks) Explain(ctx context.Context, stack string, say func(format strin
 	if err != nil {
 		return // there is no stack, or the tool has said why not
 	}
-	for _, e := range slices.Backward(out.StackEvents) {
+	newest := out.StackEvents // the newest comes first
+	if i := slices.IndexFunc(newest, begins); i >= 0 {
+		newest = newest[:i]
+	}
+	for _, e := range slices.Backward(newest) {
 		if strings.HasSuffix(string(e.ResourceStatus), "_FAILED") {
 			say("%s %s %s: %s", e.ResourceStatus, sdk.ToString(e.ResourceType), sdk.ToString(e.LogicalResourceId), sdk.ToString(e.ResourceStatusReason))
 		}
+	}
+}
+
+// begins says whether an event is the beginning of a stack's operation, which isn't
+// its going back.
+func begins(e types.StackEvent) bool {
+	if sdk.ToString(e.PhysicalResourceId) != sdk.ToString(e.StackId) {
+		return false
+	}
+	switch e.ResourceStatus {
+	case types.ResourceStatusCreateInProgress, types.ResourceStatusUpdateInProgress, types.ResourceStatusDeleteInProgress, "REVIEW_IN_PROGRESS":
+		return true
+	default:
+		return false
 	}
 }
 

@@ -21,7 +21,6 @@ import (
 
 // The command units of the log.
 const (
-	unitTurn     = "Wait for Others"
 	unitFetch    = "Fetch Files"
 	unitCreate   = "Create Stack"
 	unitDiff     = "Compare Stack"
@@ -74,10 +73,8 @@ type session struct {
 }
 
 func (s *session) run(ctx context.Context) (task.Result, error) {
-	if s.work.Provisioner != nil {
-		if err := s.alone(ctx); err != nil {
-			return task.Result{}, err
-		}
+	if err := awsstack.Turn(ctx, &s.Section, s.work.Provisioner, s.cfg.Pace); err != nil {
+		return task.Result{}, err
 	}
 	switch s.spec.Op {
 	case steps.OpCreate:
@@ -92,16 +89,6 @@ func (s *session) run(ctx context.Context) (task.Result, error) {
 		return s.delete(ctx)
 	}
 	return task.Result{}, fault.New(fault.Unsupported, "this delegate doesn't know the operation %q of CloudFormation", s.spec.Op)
-}
-
-// alone waits until no other task works by the step's provisioner.
-func (s *session) alone(ctx context.Context) error {
-	s.Unit = unitTurn
-	wait := awswait.Wait{Pace: s.cfg.Pace, Log: s.Env.Log(s.Unit)}
-	return awswait.Until(ctx, wait, func(ctx context.Context) (awswait.State, error) {
-		holder, err := s.Env.Alone(ctx)
-		return awswait.State{Done: holder == "", Progress: "Execution " + holder + " works by the provisioner " + s.work.Provisioner.Identifier + ", which one does at a time"}, err
-	})
 }
 
 // wrong is an error of what a user has written.

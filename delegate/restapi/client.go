@@ -54,6 +54,9 @@ type Request struct {
 	Form   url.Values // the body, instead of JSON
 	Text   string     // the body, instead of either
 	Header http.Header
+	// Most bounds an answer that is a file, in bytes; one that is longer is
+	// fault.TooLarge.
+	Most int64
 	// Once says that it isn't tried again: who asks knows better when to.
 	Once bool
 }
@@ -126,9 +129,16 @@ func (c *Client) once(ctx context.Context, r Request) (Answer, error) {
 		return Answer{}, err
 	}
 	defer resp.Body.Close()
-	body, err := io.ReadAll(io.LimitReader(resp.Body, maxAnswer))
+	most := int64(maxAnswer)
+	if r.Most > 0 {
+		most = r.Most + 1
+	}
+	body, err := io.ReadAll(io.LimitReader(resp.Body, most))
 	if err != nil {
 		return Answer{}, fmt.Errorf("read the answer to %s %s: %w", r.Method, r.Path, err)
+	}
+	if r.Most > 0 && int64(len(body)) > r.Most {
+		return Answer{}, fault.New(fault.TooLarge, "%s has more than %d bytes", req.URL.Path, r.Most).Causing(fault.ConfigurationFailure)
 	}
 	if resp.StatusCode >= http.StatusBadRequest {
 		return Answer{}, &StatusError{
@@ -164,7 +174,9 @@ func (c *Client) request(ctx context.Context, r Request) (*http.Request, error) 
 	for key, values := range r.Header {
 		req.Header[key] = values
 	}
-	req.Header.Set("Accept", "application/json")
+	if r.Most == 0 { // files are taken as they are
+		req.Header.Set("Accept", "application/json")
+	}
 	if kind != "" {
 		req.Header.Set("Content-Type", kind)
 	}

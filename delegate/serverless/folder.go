@@ -10,9 +10,12 @@ import (
 
 	"go.yaml.in/yaml/v3"
 
+	"github.com/slipway-cd/slipway/delegate/artifact"
+	"github.com/slipway-cd/slipway/delegate/aws"
 	"github.com/slipway-cd/slipway/delegate/workspace"
 	"github.com/slipway-cd/slipway/pkg/fault"
 	lane "github.com/slipway-cd/slipway/pkg/swimlane/serverless"
+	"github.com/slipway-cd/slipway/pkg/task/lookup"
 )
 
 // setUp readies the service's folder, once: its files, its configuration with its
@@ -93,15 +96,9 @@ func (j *job) configure(ctx context.Context, file, text string) (string, error) 
 		return text, nil
 	}
 	text = known(text, "serverlessV2.serverlessDirectoryPath", filepath.Join(j.Sessions.Workspace(j.Spec.Session), j.dir))
-	for _, name := range []string{"artifact.path", "artifacts.primary.path", "artifact", "artifacts.primary"} {
-		if known(text, name, "") == text {
-			continue
-		}
-		at, err := j.artifact(ctx)
-		if err != nil {
-			return "", err
-		}
-		text = known(text, name, at)
+	text, err := j.artifacts(ctx, text)
+	if err != nil {
+		return "", err
 	}
 	texts, err := j.Env.Resolve(ctx, map[string]string{file: text})
 	if err != nil {
@@ -117,25 +114,74 @@ func known(text, name, value string) string {
 	return regexp.MustCompile(`<\+\s*`+regexp.QuoteMeta(name)+`\s*>`).ReplaceAllLiteralString(text, value)
 }
 
-// artifact brings the artifact and gives its path.
-func (j *job) artifact(ctx context.Context) (string, error) {
-	a := j.spec.Target.Artifact
-	switch {
-	case a == nil:
+// artifacts brings the artifacts that the configuration has by their paths, and puts
+// these in. One that is an image has its name instead, which expressions know.
+func (j *job) artifacts(ctx context.Context, text string) (string, error) {
+	type named struct {
+		names []string // of the artifact in expressions
+		lookup.Artifact
+		into string // a folder of the workspace
+	}
+	var all []named
+	if a := j.spec.Target.Artifact; a != nil {
+		all = append(all, named{[]string{"artifact", "artifacts.primary"}, *a, "artifact"})
+	} else if names := []string{"artifact.path", "artifact", "artifacts.primary.path", "artifacts.primary"}; slices.ContainsFunc(names, func(name string) bool { return known(text, name, "") != text }) {
 		return "", fault.New(fault.Invalid, "the configuration has <+artifact.path>, and the service has no artifact").Causing(fault.ConfigurationFailure)
-	case a.S3 == nil:
-		return "", fault.New(fault.Invalid, "the configuration has <+artifact.path>, and an artifact of the type %s is no file; use <+artifact.image>", a.Type).Causing(fault.ConfigurationFailure)
 	}
-	bucket, err := j.cfg.Accesses.OpenBucket(ctx, *a.S3, j.work.Execution)
+	for _, s := range j.spec.Target.Sidecars {
+		all = append(all, named{[]string{"artifacts.sidecars." + s.ID}, s.Artifact, "sidecars/" + s.ID})
+	}
+	for _, a := range all {
+		at := ""
+		for _, name := range a.names {
+			if !isFile(a.Artifact) {
+				text = known(text, name, "<+"+name+".image>")
+				if known(text, name+".path", "") != text {
+					return "", fault.New(fault.Invalid, "the configuration has <+%s.path>, and an artifact of the type %s is no file; use <+%[1]s.image>", name, a.Type).Causing(fault.ConfigurationFailure)
+				}
+				continue
+			}
+			if known(known(text, name+".path", ""), name, "") == text {
+				continue
+			}
+			if at == "" {
+				var err error
+				if at, err = j.bring(ctx, a.Artifact, a.into); err != nil {
+					return "", err
+				}
+			}
+			text = known(known(text, name+".path", at), name, at)
+		}
+	}
+	return text, nil
+}
+
+// isFile says whether an artifact is a file, and no image.
+func isFile(a lookup.Artifact) bool {
+	return a.S3 != nil || a.Artifactory != nil && a.Artifactory.Image == ""
+}
+
+// bring brings an artifact that is a file into a folder of the workspace and gives
+// its path on the machine.
+func (j *job) bring(ctx context.Context, a lookup.Artifact, into string) (string, error) {
+	var doc []byte
+	var err error
+	from := ""
+	if a.S3 != nil {
+		from = "s3://" + a.S3.Bucket + "/" + a.Choice.Version
+		var bucket aws.Bucket
+		if bucket, err = j.cfg.Accesses.OpenBucket(ctx, *a.S3, j.work.Execution); err == nil {
+			doc, err = bucket.Get(ctx, a.Choice.Version)
+		}
+	} else {
+		from = path.Join(a.Artifactory.Repository, a.Artifactory.Path, a.Choice.Version) + " of Artifactory"
+		doc, err = artifact.File(ctx, a, j.cfg.Transport)
+	}
 	if err != nil {
 		return "", err
 	}
-	doc, err := bucket.Get(ctx, a.Choice.Version)
-	if err != nil {
-		return "", err
-	}
-	name := path.Join("artifact", path.Base(a.Choice.Version))
-	j.Say("The artifact s3://%s/%s is in %s.", a.S3.Bucket, a.Choice.Version, name)
+	name := path.Join(into, path.Base(a.Choice.Version))
+	j.Say("The artifact %s is in %s.", from, name)
 	return filepath.Join(j.Sessions.Workspace(j.Spec.Session), name), workspace.Put(ctx, j.Sessions, j.Spec.Session, name, doc)
 }
 

@@ -9,6 +9,7 @@ package serverless
 import (
 	"context"
 	"encoding/json"
+	"net/http"
 	"path"
 	"regexp"
 	"slices"
@@ -42,6 +43,9 @@ type Config struct {
 	Sessions *session.Sessions
 	Git      *gitfetch.Fetcher
 	Accesses *aws.Accesses
+	// Transport sends the requests for artifacts of Artifactory; nil is one with
+	// net/http's defaults.
+	Transport http.RoundTripper
 	// Pace is how often a stack that changes is looked at; nil: awswait.Stack.
 	Pace awswait.Pace
 	// InstancePoll is how often what was deployed is looked at, see awswait.Watch.

@@ -8,10 +8,10 @@ import (
 	"encoding/base64"
 	"encoding/json"
 	"fmt"
-
+	"net/http"
+	"net/http/httptest"
 	"os"
 	"path/filepath"
-
 	"regexp"
 	"strings"
 	"testing"
@@ -405,6 +405,59 @@ func TestVersions(t *testing.T) {
 	}
 }
 
+// Artifacts that are files are brought, and stand in the configuration by their
+// paths; images stand there by their names.
+func TestArtifacts(t *testing.T) {
+	t.Parallel()
+	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if user, password, _ := r.BasicAuth(); r.URL.Path != "/artifactory/files/web/2/web.zip" || user != "me" || password != "hush-password" {
+			w.WriteHeader(http.StatusForbidden)
+			return
+		}
+		fmt.Fprint(w, "PK-web")
+	}))
+	t.Cleanup(server.Close)
+	w := testaws.NewWorld(t)
+	bucket, key := "builds", "layers/base.zip"
+	store := s3.NewFromConfig(w.Config(), func(o *s3.Options) { o.UsePathStyle = true })
+	if _, err := store.CreateBucket(t.Context(), &s3.CreateBucketInput{Bucket: &bucket, CreateBucketConfiguration: &types.CreateBucketConfiguration{LocationConstraint: testaws.Region}}); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := store.PutObject(t.Context(), &s3.PutObjectInput{Bucket: &bucket, Key: &key, Body: strings.NewReader("PK-base")}); err != nil {
+		t.Fatal(err)
+	}
+	s := begin(t, w, program(t, "serverless", "osls version: 4.3.1", ""), map[string]string{
+		"serverless.yml": "package: {artifact: <+artifact.path>}\nagain: <+artifacts.primary>\nlayer: <+artifacts.sidecars.base>\nlayers: [<+artifacts.sidecars.base.path>]\nproxy: <+artifacts.sidecars.proxy>\n",
+	})
+	s.env.Resolve = func(_ context.Context, texts map[string]string) (map[string]string, error) {
+		return map[string]string{"serverless.yml": strings.ReplaceAll(texts["serverless.yml"], "<+artifacts.sidecars.proxy.image>", "haproxy:3.0")}, nil
+	}
+	s.target.Artifact = &lookup.Artifact{Type: "ArtifactoryRegistry", Choice: lookup.Choice{Version: "2/web.zip"}, Artifactory: &lookup.Artifactory{
+		Server: task.Server{URL: server.URL + "/artifactory", Auth: task.AuthBasic, Username: "me", Password: "hush-password"}, Repository: "files", Path: "web",
+	}}
+	s.target.Sidecars = []lookup.Sidecar{
+		{ID: "base", Artifact: lookup.Artifact{Type: "AmazonS3", Choice: lookup.Choice{Version: key}, S3: &task.S3Objects{AWS: s.target.AWS, Bucket: bucket}}},
+		{ID: "proxy", Artifact: lookup.Artifact{Type: "Ecr", ECR: &lookup.ECRImages{Repository: "proxy"}}},
+	}
+	s.do(lane.OpPackage, task.Succeeded)
+	space := s.sessions.Workspace("s1")
+	web, base := filepath.Join(space, "artifact/web.zip"), filepath.Join(space, "sidecars/base/base.zip")
+	want := "package: {artifact: " + web + "}\nagain: " + web + "\nlayer: " + base + "\nlayers: [" + base + "]\nproxy: haproxy:3.0\n"
+	for name, want := range map[string]string{filepath.Join(space, "app/app/.slipway-serverless.yml"): want, web: "PK-web", base: "PK-base"} {
+		if got, err := os.ReadFile(name); err != nil || string(got) != want {
+			t.Errorf("%s has %q, %v; want %q", name, got, err, want)
+		}
+	}
+	if strings.Contains(s.log(), "hush-") {
+		t.Errorf("the log has a secret:\n%s", s.log())
+	}
+	s.says("The artifact files/web/2/web.zip of Artifactory is in artifact/web.zip.")
+	s.target.Artifact.Artifactory.Server.Password = "hush-other"
+	if r := s.do(lane.OpPackage, task.Failed); !strings.Contains(r.Message, "status 403") {
+		t.Errorf("it failed with %s", r.Message)
+	}
+}
+
 // A deployment that isn't kept any more can't be gone back to, and what can't be
 // told isn't guessed.
 func TestLost(t *testing.T) {
@@ -439,6 +492,9 @@ func TestRefusals(t *testing.T) {
 		"an image": {map[string]string{"serverless.yml": "package: {artifact: <+artifact.path>}"}, func(_ *stage, p *lane.Spec) {
 			p.Target.Artifact = &lookup.Artifact{Type: "Ecr", ECR: &lookup.ECRImages{Repository: "web"}}
 		}, "the configuration has <+artifact.path>, and an artifact of the type Ecr is no file; use <+artifact.image>"},
+		"an image beside": {map[string]string{"serverless.yml": "layer: <+artifacts.sidecars.base.path>"}, func(_ *stage, p *lane.Spec) {
+			p.Target.Sidecars = []lookup.Sidecar{{ID: "base", Artifact: lookup.Artifact{Type: "Ecr", ECR: &lookup.ECRImages{Repository: "base"}}}}
+		}, "the configuration has <+artifacts.sidecars.base.path>, and an artifact of the type Ecr is no file; use <+artifacts.sidecars.base.image>"},
 		"a plugin that can't be installed": {map[string]string{"serverless.yml": "plugins: {modules: [./own, none]}"}, nil, "serverless plugin ended with exit code 3"},
 		"an open quote":                    {service("one"), func(_ *stage, p *lane.Spec) { p.Options = []string{"--param 'a"} }, `the option "--param 'a": a quote isn't closed`},
 		"a script that fails":              {service("one"), func(_ *stage, p *lane.Spec) { p.Run.Before = "exit 7" }, "serverless --version ended with exit code 7"},

@@ -201,15 +201,43 @@ func (r *reach) Source() (*lookup.Artifact, []string, error) {
 	if err != nil || source == nil {
 		return nil, nil, err
 	}
-	a, err := r.artifacts().artifactOf(source)
-	if err != nil {
-		return nil, nil, err
-	}
 	found, err := r.artifacts().results(r.Node.Stage(), "primary")
 	if err != nil {
 		return nil, nil, err
 	}
-	version, err := r.artifacts().version(source, found)
+	return r.artifacts().kept(source, found)
+}
+
+// Sidecars are where the artifacts beside the primary one are kept, with what is
+// deployed of them.
+func (r *reach) Sidecars() ([]lookup.Sidecar, []string, error) {
+	var all []lookup.Sidecar
+	var selectors []string
+	for _, source := range plan.Sidecars(r.Deployment.Service) {
+		id := text(source.Get("identifier"))
+		var found map[string]any
+		if r.Scope.Artifacts.LookedUp(source) {
+			var err error
+			if found, err = r.artifacts().results(r.Node.Stage(), "sidecars", id); err != nil {
+				return nil, nil, err
+			}
+		}
+		a, more, err := r.artifacts().kept(source, found)
+		if err != nil {
+			return nil, nil, err
+		}
+		all, selectors = append(all, lookup.Sidecar{ID: id, Artifact: *a}), append(selectors, more...)
+	}
+	return all, selectors, nil
+}
+
+// kept is where an artifact is kept, with what was found of it.
+func (arts artifacts) kept(source *yamldoc.Node, found map[string]any) (*lookup.Artifact, []string, error) {
+	a, err := arts.artifactOf(source)
+	if err != nil {
+		return nil, nil, err
+	}
+	version, err := arts.version(source, found)
 	if err != nil {
 		return nil, nil, err
 	}

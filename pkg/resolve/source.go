@@ -140,12 +140,12 @@ func (arts artifacts) decoded(source *yamldoc.Node) (artifact.Type, artifact.Sou
 	}
 	of, err := t.Resolved(spec)
 	if err != nil {
-		return t, nil, arts.scope.ofSource(source, err)
+		return t, nil, ofSource(source, err)
 	}
 	return t, of, nil
 }
 
-func (*Scope) ofSource(source *yamldoc.Node, err error) error {
+func ofSource(source *yamldoc.Node, err error) error {
 	return fault.Wrap(err, "artifact source %s", text(source.Get("identifier")))
 }
 
@@ -162,7 +162,7 @@ func (arts artifacts) asked(source *yamldoc.Node) (artifact.Asked, artifact.Sour
 	}
 	a := artifact.Asked{Artifact: lookup.Artifact{Type: t.Name}}
 	if a.Choice, err = of.Common().Choice(); err != nil {
-		return a, of, arts.scope.ofSource(source, err)
+		return a, of, ofSource(source, err)
 	}
 	var c connector.Connector
 	if name := of.Common().Connector; name.Set {

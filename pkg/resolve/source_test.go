@@ -12,6 +12,7 @@ import (
 	"github.com/slipway-cd/slipway/pkg/resolve"
 	"github.com/slipway-cd/slipway/pkg/store"
 	"github.com/slipway-cd/slipway/pkg/swimlane/awslambda"
+	"github.com/slipway-cd/slipway/pkg/swimlane/serverless"
 	"github.com/slipway-cd/slipway/pkg/task"
 	"github.com/slipway-cd/slipway/pkg/task/lookup"
 )
@@ -47,6 +48,52 @@ func deployedFunction(t *testing.T, source, found string) (image string, target 
 		t.Fatalf("the target is a %T", d.Target)
 	}
 	return d.Image, target
+}
+
+// Artifacts beside the primary one are those that were found, or that the service
+// names.
+func TestTheSourcesBesideWhatIsDeployed(t *testing.T) {
+	t.Parallel()
+	p, err := plan.Build(plan.Source{
+		LookedUp: builtin.Types().Artifacts.LookedUp,
+		Pipeline: parse(t, pipelineYAML),
+		Deployments: map[string]*plan.Deployment{"deploy": {
+			Type: "ServerlessAwsLambda", ServiceRef: "shop", EnvironmentRef: "dev",
+			Service: parse(t, `{identifier: shop, serviceDefinition: {spec: {artifacts: {sidecars: [
+  {sidecar: {identifier: base, type: AmazonS3, spec: {connectorRef: aws, bucketName: builds, filePathRegex: .*}}},
+  {sidecar: {identifier: tools, type: AmazonS3, spec: {connectorRef: aws, bucketName: builds, filePath: tools.zip}}}]}}}}`),
+			Environment:    parse(t, environmentYAML),
+			Infrastructure: parse(t, "identifier: i\ntype: ServerlessAwsLambda\nspec: {connectorRef: inherit, region: eu-central-1, stage: dev}"),
+		}},
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	s := resolve.New(resolve.Config{
+		Types: builtin.Types(), Context: t.Context(), Plan: p, Node: p.Node("pipeline.stages.deploy.spec.execution.steps.roll"), Entities: awsEntities{},
+		Now: time.Unix(1000, 0), State: func(plan.NodeID) plan.State {
+			return plan.State{Status: plan.Success, Outputs: []byte(`{"output":{"artifactResults":{"sidecars":{"base":{"version":"base-7.zip"}}}}}`)}
+		},
+		Execution: store.Execution{ID: "x1", Scope: ref.Scope{Account: "acme", Org: "default", Project: "web"}},
+	})
+	d, err := s.Deployment()
+	if err != nil {
+		t.Fatal(err)
+	}
+	target, ok := d.Target.(*serverless.Target)
+	if !ok {
+		t.Fatalf("the target is a %T", d.Target)
+	}
+	got := map[string]string{}
+	for _, sidecar := range target.Sidecars {
+		got[sidecar.ID] = sidecar.Artifact.S3.Bucket + "/" + sidecar.Artifact.Choice.Version
+	}
+	if diff := cmp.Diff(map[string]string{"base": "builds/base-7.zip", "tools": "builds/tools.zip"}, got); diff != "" {
+		t.Errorf("sidecars (-want +got):\n%s", diff)
+	}
+	if diff := cmp.Diff([]string{"eu", "eu"}, target.Selectors); diff != "" {
+		t.Errorf("selectors (-want +got):\n%s", diff)
+	}
 }
 
 // What is deployed is the version that was found, wherever the source says to look;

@@ -163,6 +163,9 @@ type Reach interface {
 	// that are deployed, and the selectors of the delegates that reach it; nil if
 	// there is none.
 	Source() (*lookup.Artifact, []string, error)
+	// Sidecars are where the artifacts beside the primary one are kept, as Source
+	// gives that, and the selectors of the delegates that reach all of them.
+	Sidecars() ([]lookup.Sidecar, []string, error)
 	// PullSelectors are those of the delegates that can make the pull secret of
 	// the primary artifact.
 	PullSelectors() ([]string, error)

@@ -65,13 +65,7 @@ func Store(d *document.Decoder, v yamldoc.Value, what string, more ...string) *f
 // Sources is the rule of a service's artifacts of which only some sources can be
 // deployed. cant begins the sentence about another one.
 func Sources(d *swimlane.Decoder, cant string, can ...string) document.Rule {
-	artifacts := d.Common["artifacts"]
-	check := func(source yamldoc.Value) {
-		typ := document.Peek(source, "type")
-		if typ != "" && !strings.Contains(typ, "<+") && !slices.Contains(can, typ) {
-			d.Unsupported(document.Child(source, "type"), "%s an artifact of %s yet; want one of %s", cant, typ, strings.Join(can, ", "))
-		}
-	}
+	artifacts, check := d.Common["artifacts"], taken(d, cant, can)
 	return func(v yamldoc.Value) {
 		if artifacts == nil {
 			return // it is resolved, and was read before
@@ -85,6 +79,31 @@ func Sources(d *swimlane.Decoder, cant string, can ...string) document.Rule {
 		}
 		for item := range d.List(list) {
 			check(item)
+		}
+	}
+}
+
+// AllSources is Sources where sidecars are deployed, too.
+func AllSources(d *swimlane.Decoder, cant string, can ...string) document.Rule {
+	primary, check := Sources(d, cant, can...), taken(d, cant, can)
+	return func(v yamldoc.Value) {
+		primary(v)
+		list := document.Child(v, "sidecars")
+		if d.Common["artifacts"] == nil || !list.Is(yamldoc.Sequence) {
+			return
+		}
+		for item := range d.List(list) {
+			check(document.Child(item, "sidecar"))
+		}
+	}
+}
+
+// taken refuses a source that can't be deployed.
+func taken(d *swimlane.Decoder, cant string, can []string) document.Rule {
+	return func(source yamldoc.Value) {
+		typ := document.Peek(source, "type")
+		if typ != "" && !strings.Contains(typ, "<+") && !slices.Contains(can, typ) {
+			d.Unsupported(document.Child(source, "type"), "%s an artifact of %s yet; want one of %s", cant, typ, strings.Join(can, ", "))
 		}
 	}
 }

@@ -36,7 +36,7 @@ func Lane() swimlane.Lane {
 func decodeService(d *swimlane.Decoder, v yamldoc.Value) any {
 	const images = "it chooses an image, and serverless runs as a process on the delegate's machine"
 	d.Fields(v, document.Merge(d.Common, document.Keys{
-		"artifacts": aws.Sources(d, "a service of Serverless can't take", "AmazonS3", "Ecr"),
+		"artifacts": aws.AllSources(d, "a service of Serverless can't take", "AmazonS3", "ArtifactoryRegistry", "Ecr"),
 		"pluginInfo": func(v yamldoc.Value) {
 			d.Fields(v, document.Keys{
 				"runtimeLanguage": d.Idle(images, d.Text(nil)), "serverlessVersion": d.Idle(images, d.Text(nil)),
@@ -62,7 +62,7 @@ func decodeRegion(d *swimlane.Decoder, v yamldoc.Value) swimlane.Place {
 	return r
 }
 
-// Target is the account, the service's folder and its artifact.
+// Target is the account, the service's folder and its artifacts.
 func (p *region) Target(r swimlane.Reach) (swimlane.Target, error) {
 	t := &Target{Stage: p.Stage.Value}
 	var err error
@@ -83,7 +83,11 @@ func (p *region) Target(r swimlane.Reach) (swimlane.Target, error) {
 	if err != nil {
 		return swimlane.Target{}, err
 	}
-	t.Artifact, t.Selectors = source, append(t.Selectors, selectors...)
+	sidecars, more, err := r.Sidecars()
+	if err != nil {
+		return swimlane.Target{}, err
+	}
+	t.Artifact, t.Sidecars, t.Selectors = source, sidecars, slices.Concat(t.Selectors, selectors, more)
 	image, version, err := r.Artifact()
 	if image == "" {
 		image = version

@@ -29,6 +29,7 @@ type Target struct {
 	Stage       string           `json:"stage"` // as serverless calls it
 	Application *Application     `json:"application,omitempty"`
 	Artifact    *lookup.Artifact `json:"artifact,omitempty"`
+	Sidecars    []lookup.Sidecar `json:"sidecars,omitempty"`
 	Selectors   []string         `json:"selectors,omitempty"`
 }
 

@@ -68,6 +68,9 @@ func (*Reach) Artifact() (image, version string, err error) { return "", "", nil
 // Source is none.
 func (*Reach) Source() (*lookup.Artifact, []string, error) { return nil, nil, nil }
 
+// Sidecars are none.
+func (*Reach) Sidecars() ([]lookup.Sidecar, []string, error) { return nil, nil, nil }
+
 // PullSelectors are none.
 func (*Reach) PullSelectors() ([]string, error) { return nil, nil }
 
