@@ -43,6 +43,11 @@ type Fetcher struct {
 	resolved map[string]string        // stage, repository and branch -> commit
 	busy     map[string]chan struct{} // by repository; full while one fetches
 	reached  map[string]bool          // repositories with credentials that open them
+	roots    map[string]string        // commit -> its topmost folder
+	trees    map[string][]Entry       // by the folder's id
+	brought  map[string]int           // how often contents of a commit were fetched
+
+	treeEntries int // of all trees
 }
 
 // Limits bound what a repository may take, in bytes: a small one can stand for
@@ -55,7 +60,11 @@ type Limits struct {
 // New makes a Fetcher over a folder, which is made when it is needed, and which
 // nothing else uses but a Fetcher of another process.
 func New(dir string, hosts HostKeys) *Fetcher {
-	return &Fetcher{Limits: Limits{File: 2 << 30, Memory: 2 << 30}, dir: dir, hosts: hosts, resolved: map[string]string{}, reached: map[string]bool{}, busy: map[string]chan struct{}{}}
+	return &Fetcher{
+		Limits: Limits{File: 2 << 30, Memory: 2 << 30},
+		dir:    dir, hosts: hosts, busy: map[string]chan struct{}{},
+		resolved: map[string]string{}, reached: map[string]bool{}, roots: map[string]string{}, trees: map[string][]Entry{}, brought: map[string]int{},
+	}
 }
 
 // Files are fetched files of a commit.
@@ -201,9 +210,8 @@ func (f *Fetcher) commit(ctx context.Context, r repository, g task.Git, stage st
 // reach checks that the credentials open the repository, unless that is known:
 // what others have fetched lies here for those only who could fetch it, too.
 func (f *Fetcher) reach(ctx context.Context, r repository, g task.Git) error {
-	key := short(strings.Join([]string{g.URL, g.Username, g.Password, g.SSHUser, g.SSHKey}, "\n"))
 	f.mu.Lock()
-	known := f.reached[key]
+	known := f.reached[opened(g)]
 	f.mu.Unlock()
 	if known {
 		return nil
@@ -211,13 +219,23 @@ func (f *Fetcher) reach(ctx context.Context, r repository, g task.Git) error {
 	if _, err := r.git(ctx, "ls-remote", "--", g.URL, "HEAD"); err != nil {
 		return err
 	}
+	f.remember(g)
+	return nil
+}
+
+// remember says that credentials open a repository.
+func (f *Fetcher) remember(g task.Git) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	if len(f.reached) >= maxResolved {
 		clear(f.reached)
 	}
-	f.reached[key] = true
-	return nil
+	f.reached[opened(g)] = true
+}
+
+// opened names a repository with what opens it.
+func opened(g task.Git) string {
+	return short(strings.Join([]string{g.URL, g.Username, g.Password, g.SSHUser, g.SSHKey}, "\n"))
 }
 
 // Look asks a repository for its branches, and fetches nothing.

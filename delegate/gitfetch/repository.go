@@ -7,6 +7,7 @@ import (
 	"encoding/base64"
 	"errors"
 	"fmt"
+	"io"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -162,44 +163,80 @@ func tooMuch(said string) bool {
 // lingering is how long git has to end once it is stopped.
 const lingering = 2 * time.Second
 
+// maxSaid bounds what a command may answer that isn't asked for files.
+const maxSaid = 256 << 20
+
 // git runs one command. Its errors name the repository and what git said.
 func (r repository) git(ctx context.Context, args ...string) (string, error) {
+	out, err := r.run(ctx, nil, maxSaid, args...)
+	return string(out), err
+}
+
+// bounded keeps so much and no more.
+type bounded struct {
+	bytes.Buffer
+
+	most int
+	over bool
+}
+
+// Write keeps a part (io.Writer).
+func (b *bounded) Write(p []byte) (int, error) {
+	if b.Len()+len(p) > b.most {
+		b.over = true
+		return 0, errTooLong
+	}
+	return b.Buffer.Write(p)
+}
+
+// errTooLong is that a command answers with more than is taken.
+var errTooLong = errors.New("git's answer is too long")
+
+func (r repository) tooLong(command string, most int) error {
+	return fault.New(fault.TooLarge, "git %s of %s: found more than %d bytes", command, r.url, most).Causing(fault.ResourceLimitsFailure, fault.Unknown)
+}
+
+// run runs one command with an input, and takes so many bytes of its answer.
+func (r repository) run(ctx context.Context, input io.Reader, most int, args ...string) ([]byte, error) {
 	if _, err := exec.LookPath("git"); err != nil {
-		return "", fault.New(fault.Unavailable, "the delegate has no git command; install git where it runs")
+		return nil, fault.New(fault.Unavailable, "the delegate has no git command; install git where it runs")
 	}
 	cmd := command(ctx, r.limits, args...)
 	cmd.Env, cmd.WaitDelay = watchdog.Environ(ctx, r.env), lingering
 	together(cmd)
-	var stdout, stderr bytes.Buffer
-	cmd.Stdout, cmd.Stderr = &stdout, &stderr
+	stdout, stderr := bounded{most: most}, bytes.Buffer{}
+	cmd.Stdin, cmd.Stdout, cmd.Stderr = input, &stdout, &stderr
 	err := cmd.Run()
 	if err == nil {
-		return stdout.String(), nil
+		return stdout.Bytes(), nil
 	}
 	if ctx.Err() != nil {
-		return "", context.Cause(ctx)
+		return nil, context.Cause(ctx)
+	}
+	if stdout.over {
+		return nil, r.tooLong(args[0], most)
 	}
 	said := strings.TrimSpace(stderr.String())
 	if tooMuch(said) {
-		return "", fault.New(fault.TooLarge, "git %s of %s: the repository takes more than %d MiB of memory, or %d MiB in one file: %s",
+		return nil, fault.New(fault.TooLarge, "git %s of %s: the repository takes more than %d MiB of memory, or %d MiB in one file: %s",
 			args[0], r.url, r.limits.Memory>>20, r.limits.File>>20, said).Causing(fault.ResourceLimitsFailure, fault.Unknown)
 	}
 	if refused := refusedHost(said); refused != nil {
-		return "", fmt.Errorf("git %s of %s: %w", args[0], r.url, refused)
+		return nil, fmt.Errorf("git %s of %s: %w", args[0], r.url, refused)
 	}
 	if strings.Contains(said, "requested URL returned error: 30") {
-		return "", fault.New(fault.Unavailable, "git %s of %s: %w: %s", args[0], r.url, errMoved, said)
+		return nil, fault.New(fault.Unavailable, "git %s of %s: %w: %s", args[0], r.url, errMoved, said)
 	}
 	if strings.Contains(said, "lock") && strings.Contains(said, "File exists") {
-		return "", fault.New(fault.Unavailable, "git %s of %s: %w: %s", args[0], r.url, errLocked, said)
+		return nil, fault.New(fault.Unavailable, "git %s of %s: %w: %s", args[0], r.url, errLocked, said)
 	}
 	failure := fault.New(fault.Unavailable, "git %s of %s: %s", args[0], r.url, said)
 	for _, denied := range []string{"Authentication failed", "could not read Username", "Permission denied", "HTTP 401", "HTTP 403"} {
 		if strings.Contains(said, denied) {
-			return "", failure.Causing(fault.Authentication)
+			return nil, failure.Causing(fault.Authentication)
 		}
 	}
-	return "", failure.Causing(fault.Connectivity, fault.Unknown)
+	return nil, failure.Causing(fault.Connectivity, fault.Unknown)
 }
 
 // sshKey writes the key to a file that lives as long as the fetch.

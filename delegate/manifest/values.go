@@ -211,6 +211,17 @@ func Decode(text string) (map[string]any, error) {
 	return m, err
 }
 
+// DecodeStrict is Decode, but refuses a mapping that has a key twice.
+func DecodeStrict(text string) (map[string]any, error) {
+	doc, err := yaml.YAMLToJSONStrict([]byte(text))
+	if err != nil {
+		return nil, err
+	}
+	var m map[string]any
+	err = utiljson.Unmarshal(doc, &m)
+	return m, err
+}
+
 // Encode writes YAML, without the end of its last line.
 func Encode(v any) (string, error) {
 	doc, err := yaml.Marshal(v)

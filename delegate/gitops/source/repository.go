@@ -1,0 +1,128 @@
+package source
+
+import (
+	"cmp"
+	"crypto/sha256"
+	"encoding/hex"
+	"net/url"
+	"strings"
+
+	"github.com/slipway-cd/slipway/pkg/fault"
+	"github.com/slipway-cd/slipway/pkg/gitops"
+	"github.com/slipway-cd/slipway/pkg/task"
+)
+
+// Kind is what a repository is.
+type Kind string
+
+// The kinds of repositories.
+const (
+	Git  Kind = "git"
+	Helm Kind = "helm"
+	OCI  Kind = "oci"
+)
+
+// Repository is how a repository is opened, or a template of that: the names are
+// those of Argo CD's Secrets.
+type Repository struct {
+	URL     string `json:"url"`
+	Type    Kind   `json:"type,omitempty"` // empty: git
+	Name    string `json:"name,omitempty"`
+	Project string `json:"project,omitempty"` // whose alone it is; empty: everybody's
+	// Template says that it is for all repositories whose URLs begin with URL.
+	Template bool `json:"credsOnly,omitempty"`
+
+	Username      string `json:"username,omitempty"`
+	Password      string `json:"password,omitempty"`
+	SSHPrivateKey string `json:"sshPrivateKey,omitempty"`
+	EnableOCI     bool   `json:"enableOCI,omitempty"`
+}
+
+// Choose says how the repository of a source is opened (semantics/gitops §1): the
+// repository with its URL, of the application's project before everybody's; what
+// that lacks comes from the template with the longest beginning of the URL. Without
+// either nothing opens it but what everybody may do.
+func Choose(project string, src *gitops.Source, known []Repository) (Repository, error) {
+	at, err := NormalURL(src.RepoURL)
+	if err != nil {
+		return Repository{}, err
+	}
+	out := Repository{URL: src.RepoURL}
+	for _, own := range []string{project, ""} {
+		for _, r := range known {
+			if u, err := NormalURL(r.URL); !r.Template && r.Project == own && err == nil && u == at {
+				out = r
+				out.URL = src.RepoURL
+				return out.from(template(project, at, known)), nil
+			}
+		}
+	}
+	return out.from(template(project, at, known)), nil
+}
+
+// template is the one with the longest beginning of a URL.
+func template(project, at string, known []Repository) Repository {
+	var best Repository
+	longest := -1
+	for _, r := range known {
+		u, err := NormalURL(r.URL)
+		fits := at == u || strings.HasPrefix(at, strings.TrimSuffix(u, "/")+"/")
+		if err == nil && r.Template && (r.Project == "" || r.Project == project) && fits && len(u) > longest {
+			best, longest = r, len(u)
+		}
+	}
+	return best
+}
+
+// from fills in what a repository lacks.
+func (r Repository) from(t Repository) Repository {
+	if r.Username == "" && r.Password == "" && r.SSHPrivateKey == "" {
+		r.Username, r.Password, r.SSHPrivateKey = t.Username, t.Password, t.SSHPrivateKey
+	}
+	r.Type = cmp.Or(r.Type, t.Type)
+	r.EnableOCI = r.EnableOCI || t.EnableOCI
+	return r
+}
+
+// kind is what the repository of a source is.
+func (r Repository) kind(src *gitops.Source) Kind {
+	switch {
+	case strings.HasPrefix(src.RepoURL, "oci://"):
+		return OCI
+	case src.Chart != "":
+		return Helm
+	}
+	return cmp.Or(r.Type, Git)
+}
+
+// git is a Git repository as it is fetched.
+func (r Repository) git() task.Git {
+	return task.Git{URL: r.URL, Username: r.Username, Password: r.Password, SSHKey: r.SSHPrivateKey}
+}
+
+// identity names a repository with what opens it.
+func (r Repository) identity() string {
+	sum := sha256.Sum256([]byte(strings.Join([]string{string(r.Type), r.URL, r.Username, r.Password, r.SSHPrivateKey}, "\n")))
+	return hex.EncodeToString(sum[:])
+}
+
+// NormalURL is a repository's URL in the one form in which two can be compared:
+// git@host:path is ssh://git@host/path, scheme and host are in lower case, and there
+// is neither .git nor a slash at the end, nor a user in one of HTTP.
+func NormalURL(text string) (string, error) {
+	text = strings.TrimSpace(text)
+	if host, path, ok := strings.Cut(text, ":"); ok && !strings.Contains(text, "://") && !strings.Contains(host, "/") {
+		text = "ssh://" + host + "/" + strings.TrimPrefix(path, "/")
+	}
+	u, err := url.Parse(text)
+	if err != nil {
+		return "", fault.New(fault.Invalid, "found a repository URL that can't be read; want one such as https://example.com/team/app.git")
+	}
+	u.Scheme, u.Host = strings.ToLower(u.Scheme), strings.ToLower(u.Host)
+	if strings.HasPrefix(u.Scheme, "http") {
+		u.User = nil
+	}
+	u.Path = strings.TrimSuffix(strings.TrimRight(u.Path, "/"), ".git")
+	u.RawPath = ""
+	return u.String(), nil
+}

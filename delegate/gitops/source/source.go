@@ -1,0 +1,177 @@
+// Package source finds out which revision the source of an application means, and
+// gives the files of that revision (semantics/gitops §4).
+//
+// It renders nothing: what the files are to become is delegate/gitops/render's.
+// How a Git repository is fetched is delegate/gitfetch's.
+package source
+
+import (
+	"context"
+	"sync"
+	"time"
+
+	"github.com/slipway-cd/slipway/delegate/gitfetch"
+	"github.com/slipway-cd/slipway/pkg/fault"
+	"github.com/slipway-cd/slipway/pkg/gitops"
+)
+
+// recent is how old an answer of a host may be unless somebody wants a newer one.
+const recent = 30 * time.Second
+
+// Sources reads the sources of applications. It is for many goroutines.
+type Sources struct {
+	git *gitfetch.Fetcher
+
+	mu    sync.Mutex
+	asked map[string]*answer // by repository and who asks
+}
+
+// New makes a Sources.
+func New(git *gitfetch.Fetcher) *Sources {
+	return &Sources{git: git, asked: map[string]*answer{}}
+}
+
+// Wanted are sources whose revisions are wanted.
+type Wanted struct {
+	Project string // of the application
+	Sources []gitops.Source
+	// Repositories are all that are known, and templates of their credentials.
+	Repositories []Repository
+	// Since is which answers of hosts are new enough; zero: those of the last half
+	// minute.
+	Since time.Time
+}
+
+// Resolved are the revisions of sources, beside them, and what people should know.
+type Resolved struct {
+	Revisions  []string
+	Conditions []gitops.Condition
+}
+
+// Resolve says which revisions sources mean now: commits, versions of charts,
+// digests. However many ask for the sources of one repository, it is asked once.
+func (s *Sources) Resolve(ctx context.Context, w Wanted) (Resolved, error) {
+	if w.Since.IsZero() {
+		w.Since = time.Now().Add(-recent)
+	}
+	var out Resolved
+	for i := range w.Sources {
+		src := &w.Sources[i]
+		r, err := Choose(w.Project, src, w.Repositories)
+		if err != nil {
+			return Resolved{}, err
+		}
+		revision, notice, err := s.resolve(ctx, src, r, w.Since)
+		if err != nil {
+			return Resolved{}, err
+		}
+		out.Revisions = append(out.Revisions, revision)
+		if notice != "" {
+			out.Conditions = append(out.Conditions, gitops.Condition{Type: gitops.ConditionAmbiguousRevision, Message: notice})
+		}
+	}
+	return out, nil
+}
+
+func (s *Sources) resolve(ctx context.Context, src *gitops.Source, r Repository, since time.Time) (revision, notice string, err error) {
+	if r.kind(src) != Git {
+		return "", "", fault.New(fault.Unsupported, "source %s is a %s repository, which can't be read yet", src.RepoURL, r.kind(src))
+	}
+	if isCommit(src.TargetRevision) {
+		return src.TargetRevision, "", nil
+	}
+	refs, err := s.refs(ctx, r, since)
+	if err != nil {
+		return "", "", err
+	}
+	found, err := pick(refs, src.TargetRevision, src.TagPrefix)
+	if err != nil && isShort(src.TargetRevision) {
+		if found.Commit, err = s.complete(ctx, refs, r, src.TargetRevision); err == nil {
+			return found.Commit, "", nil
+		}
+	}
+	if err != nil {
+		return "", "", fault.New(fault.CodeOf(err), "%w in %s", err, src.RepoURL)
+	}
+	if found.Notice != "" {
+		notice = found.Notice + " in " + src.RepoURL
+	}
+	return found.Commit, notice, nil
+}
+
+// complete finds the commit that begins with some digits among those that were
+// fetched.
+func (s *Sources) complete(ctx context.Context, refs gitfetch.Refs, r Repository, digits string) (string, error) {
+	g := r.git()
+	g.Commit = refs["HEAD"]
+	tree, err := s.git.Tree(ctx, g)
+	if err != nil {
+		return "", err
+	}
+	return tree.Resolve(ctx, digits)
+}
+
+// answer is what a host answered, or is about to.
+type answer struct {
+	begun time.Time
+	done  chan struct{} // closed when it is there
+	refs  gitfetch.Refs
+	err   error
+}
+
+// maxAsked bounds how many hosts' answers are remembered.
+const maxAsked = 1000
+
+// refs gives the names of a repository as of some time or later.
+func (s *Sources) refs(ctx context.Context, r Repository, since time.Time) (gitfetch.Refs, error) {
+	key := r.identity()
+	s.mu.Lock()
+	a := s.asked[key]
+	mine := a == nil || a.begun.Before(since) || a.failed()
+	if mine {
+		if len(s.asked) >= maxAsked {
+			clear(s.asked)
+		}
+		a = &answer{begun: time.Now(), done: make(chan struct{})}
+		s.asked[key] = a
+	}
+	s.mu.Unlock()
+	if mine {
+		a.refs, a.err = s.git.Refs(ctx, r.git())
+		close(a.done)
+	}
+	select {
+	case <-a.done:
+		return a.refs, a.err
+	case <-ctx.Done():
+		return nil, context.Cause(ctx)
+	}
+}
+
+// failed says whether an answer is there and is an error: the next asks again.
+func (a *answer) failed() bool {
+	select {
+	case <-a.done:
+		return a.err != nil
+	default:
+		return false
+	}
+}
+
+// Open gives the files of a source at a revision that Resolve gave.
+func (s *Sources) Open(ctx context.Context, project string, src *gitops.Source, repositories []Repository, revision string) (*Files, error) {
+	r, err := Choose(project, src, repositories)
+	if err != nil {
+		return nil, err
+	}
+	if r.kind(src) != Git {
+		return nil, fault.New(fault.Unsupported, "source %s is a %s repository, which can't be read yet", src.RepoURL, r.kind(src))
+	}
+	g := r.git()
+	g.Commit = revision
+	tree, err := s.git.Tree(ctx, g)
+	if err != nil {
+		return nil, err
+	}
+	return &Files{URL: src.RepoURL, Revision: revision, root: tree.Root, objects: tree, seen: map[string]string{}}, nil
+}
