@@ -21,6 +21,7 @@ import (
 	"helm.sh/helm/v4/pkg/chart/v2/util"
 	"helm.sh/helm/v4/pkg/kube"
 
+	"github.com/slipway-cd/slipway/delegate/applying"
 	"github.com/slipway-cd/slipway/delegate/executor"
 	"github.com/slipway-cd/slipway/delegate/gitfetch"
 	"github.com/slipway-cd/slipway/delegate/helm/chart"
@@ -184,7 +185,7 @@ func refused(err error) error {
 	if err == nil {
 		return nil
 	}
-	classified := kubernetes.Classify(err)
+	classified := applying.Classify(err)
 	var known *fault.Error
 	if errors.As(classified, &known) || errors.Is(err, context.Canceled) || errors.Is(err, context.DeadlineExceeded) {
 		return classified

@@ -3,18 +3,14 @@ package kubernetes
 import (
 	"context"
 	"errors"
-	"fmt"
 	"io"
 
 	"golang.org/x/sync/errgroup"
-	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
-	"k8s.io/apimachinery/pkg/types"
-	"k8s.io/client-go/dynamic"
 
+	"github.com/slipway-cd/slipway/delegate/applying"
 	"github.com/slipway-cd/slipway/delegate/executor"
-	"github.com/slipway-cd/slipway/pkg/fault"
 	lane "github.com/slipway-cd/slipway/pkg/swimlane/kubernetes"
 )
 
@@ -74,67 +70,16 @@ func (a *applier) apply(ctx context.Context, objects []*unstructured.Unstructure
 // applyOne is a server-side apply and gives the object as the server has it
 // then, or would have it. That is nil if only the real thing can tell.
 func (a *applier) applyOne(ctx context.Context, o *unstructured.Unstructured, dryRun bool, log io.Writer) (*unstructured.Unstructured, error) {
-	res, err := a.client.resource(o)
-	if err != nil {
-		if dryRun && errors.Is(err, errNoKind) {
-			return nil, nil // of a kind that the manifests define themselves
-		}
-		return nil, err
-	}
-	live, err := a.patch(ctx, res, o, dryRun)
-	for err != nil { // the server tells of some at a time
-		known := a.mend(o, err, log)
-		if known == nil {
-			break
-		}
-		o = known
-		live, err = a.patch(ctx, res, o, dryRun)
-	}
-	if err != nil && (a.flags.Recreate || a.beside == display(o)) && immutable(err) {
-		if dryRun {
-			return nil, nil
-		}
-		if err = a.recreate(ctx, res, o); err == nil {
-			say(log, "%s can't be changed and is made anew", display(o))
-			live, err = a.patch(ctx, res, o, dryRun)
-		}
-	}
-	if err == nil && !dryRun {
-		var ours bool
-		if ours, err = takeOver(ctx, res, live, a.patchOptions(false).FieldManager); ours {
-			live, err = a.patch(ctx, res, o, dryRun)
-		}
-	}
-	if err == nil {
-		if !dryRun {
-			a.lookout.past.note(live)
-		}
-		return live, nil
-	}
-	if dryRun && a.brings[missingNamespace(err)] {
-		return nil, nil // so only the real thing can tell
-	}
-	return nil, about(o, classify(err))
-}
-
-// about says which object an error is about; its code stays.
-func about(o *unstructured.Unstructured, err error) error {
-	var coded *fault.Error
+	live, err := a.client.Apply(ctx, a.recorded(o), a.way(o, dryRun), log)
 	switch {
-	case err == nil:
-		return nil
-	case errors.As(err, &coded):
-		return fault.New(coded.Code, "%s: %w", display(o), err).Causing(coded.Failures...)
+	case err != nil && dryRun && errors.Is(err, applying.ErrNoKind):
+		return nil, nil // of a kind that the manifests define themselves
+	case err != nil && dryRun && a.brings[applying.MissingNamespace(err)]:
+		return nil, nil // so only the real thing can tell
+	case err == nil && !dryRun:
+		a.lookout.past.note(live)
 	}
-	return fmt.Errorf("%s: %w", display(o), err)
-}
-
-func (a *applier) patch(ctx context.Context, res dynamic.ResourceInterface, o *unstructured.Unstructured, dryRun bool) (*unstructured.Unstructured, error) {
-	body, err := a.body(o)
-	if err != nil {
-		return nil, fault.New(fault.Invalid, "%w", err)
-	}
-	return res.Patch(ctx, o.GetName(), types.ApplyPatchType, body, a.patchOptions(dryRun))
+	return live, err
 }
 
 // dryRun has the server check all objects before anything is changed, and
@@ -153,32 +98,10 @@ func (a *applier) dryRun(ctx context.Context, objects []*unstructured.Unstructur
 	return nil
 }
 
-// delete deletes an object and its dependents; one that isn't there is fine,
-// and so is one whose very kind has gone.
+// delete deletes an object and its dependents, unless a flag spares them; one
+// that isn't there is fine, and so is one whose very kind has gone.
 func (a *applier) delete(ctx context.Context, o *unstructured.Unstructured) (bool, error) {
-	res, err := a.client.resource(o)
-	if errors.Is(err, errNoKind) {
-		return false, nil
-	}
-	if err != nil {
-		return false, err
-	}
-	err = res.Delete(ctx, o.GetName(), a.deleteOptions())
-	if apierrors.IsNotFound(err) {
-		return false, nil
-	}
-	return err == nil, about(o, classify(err))
-}
-
-// get reads an object as it is in the cluster; nil if it isn't there.
-func (c *client) get(ctx context.Context, o *unstructured.Unstructured) (*unstructured.Unstructured, error) {
-	res, err := c.resource(o)
-	if err != nil {
-		return nil, err
-	}
-	live, err := res.Get(ctx, o.GetName(), metav1.GetOptions{})
-	if apierrors.IsNotFound(err) {
-		return nil, nil
-	}
-	return live, about(o, classify(err))
+	return a.client.Delete(ctx, o, applying.Deletion{
+		Propagation: metav1.DeletionPropagation(a.flags.Cascade), GracePeriod: a.flags.GracePeriod, DryRun: a.flags.DryRun,
+	})
 }

@@ -9,6 +9,7 @@ import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"sigs.k8s.io/yaml"
 
+	"github.com/slipway-cd/slipway/delegate/applying"
 	"github.com/slipway-cd/slipway/pkg/fault"
 	lane "github.com/slipway-cd/slipway/pkg/swimlane/kubernetes"
 )
@@ -69,7 +70,7 @@ func (f *Foreign) layOut(rendered, strategy string, b Beside) (*layout, error) {
 		}
 		walkSelectors(o.Object, l.common)
 		// A kind that the chart brings itself isn't known yet.
-		if err := f.s.renderer.place([]*unstructured.Unstructured{o}); err != nil && !errors.Is(err, errNoKind) {
+		if err := f.s.renderer.place([]*unstructured.Unstructured{o}); err != nil && !errors.Is(err, applying.ErrNoKind) {
 			return nil, err
 		}
 	}

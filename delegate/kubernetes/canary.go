@@ -121,7 +121,7 @@ func (c *client) baseReplicas(ctx context.Context, objects []*unstructured.Unstr
 		if !scales(o, w.GetKind(), w.GetName()) {
 			continue
 		}
-		live, err := c.get(ctx, serving)
+		live, err := c.Get(ctx, serving)
 		if err != nil {
 			return 0, err
 		}

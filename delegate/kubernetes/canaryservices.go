@@ -22,7 +22,7 @@ func (s *session) canaryServices(ctx context.Context, objects []*unstructured.Un
 	if err != nil {
 		return nil, nil, err
 	}
-	live, err := s.client.get(ctx, olderOf(w, original))
+	live, err := s.client.Get(ctx, olderOf(w, original))
 	if err != nil {
 		return nil, nil, err
 	}

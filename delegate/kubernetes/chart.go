@@ -42,8 +42,8 @@ func (r *renderer) chart(ctx context.Context, m *lane.Manifest, only []string, o
 	}
 	// A kind that the chart looks for may be younger than what was found out for
 	// other tasks. What the cluster says now is there for this one's objects, too.
-	r.client.mapper.Reset()
-	cluster, err := chart.Capabilities(r.client.kinds)
+	r.client.Mapper.Reset()
+	cluster, err := chart.Capabilities(r.client.Kinds)
 	if err != nil {
 		return nil, err
 	}

@@ -8,6 +8,8 @@ import (
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"github.com/slipway-cd/slipway/delegate/applying"
 )
 
 // keptReleases is how many good releases of a line are kept besides the newest.
@@ -73,9 +75,9 @@ func (h *history) forget(ctx context.Context, r *release, used map[string]bool) 
 			return err
 		}
 	}
-	err := h.client.dynamic.Resource(secrets()).Namespace(h.p.Target.Namespace).Delete(ctx, h.secretName(r.Number), metav1.DeleteOptions{})
+	err := h.client.Dynamic.Resource(secrets()).Namespace(h.p.Target.Namespace).Delete(ctx, h.secretName(r.Number), metav1.DeleteOptions{})
 	if apierrors.IsNotFound(err) {
 		return nil
 	}
-	return classify(err)
+	return applying.Classify(err)
 }

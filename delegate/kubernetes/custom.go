@@ -147,7 +147,7 @@ func (c *client) serves(definition *unstructured.Unstructured) bool {
 		o := &unstructured.Unstructured{}
 		o.SetAPIVersion(text(definition, "spec", "group") + "/" + text(one, "name"))
 		o.SetKind(text(definition, "spec", "names", "kind"))
-		if _, err := c.mapping(o.GroupVersionKind()); err != nil {
+		if _, err := c.Mapping(o.GroupVersionKind()); err != nil {
 			return false
 		}
 	}

@@ -13,6 +13,7 @@ import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"sigs.k8s.io/yaml"
 
+	"github.com/slipway-cd/slipway/delegate/applying"
 	"github.com/slipway-cd/slipway/delegate/textdiff"
 	"github.com/slipway-cd/slipway/pkg/fault"
 )
@@ -100,8 +101,8 @@ func olderOf(o *unstructured.Unstructured, name string) *unstructured.Unstructur
 
 // present reads an object if its kind is known.
 func (a *applier) present(ctx context.Context, o *unstructured.Unstructured) (*unstructured.Unstructured, error) {
-	live, err := a.client.get(ctx, o)
-	if errors.Is(err, errNoKind) {
+	live, err := a.client.Get(ctx, o)
+	if errors.Is(err, applying.ErrNoKind) {
 		return nil, nil
 	}
 	return live, err

@@ -25,7 +25,7 @@ func (c *client) followEvents(ctx context.Context, workloads []*unstructured.Uns
 	ctx, cancel := context.WithCancel(ctx)
 	var ended []chan struct{}
 	for _, namespace := range namespaces(workloads) {
-		res := c.dynamic.Resource(events()).Namespace(namespace)
+		res := c.Dynamic.Resource(events()).Namespace(namespace)
 		now, err := res.List(ctx, metav1.ListOptions{Limit: 1})
 		if err != nil {
 			continue

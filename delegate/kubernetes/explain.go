@@ -14,6 +14,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
+	"github.com/slipway-cd/slipway/delegate/applying"
 	"github.com/slipway-cd/slipway/delegate/textdiff"
 	"github.com/slipway-cd/slipway/pkg/fault"
 )
@@ -52,7 +53,7 @@ func (l *lookout) explain(ctx context.Context, workloads []*unstructured.Unstruc
 	log := l.env.LogError(unit)
 	var reasons []string
 	for _, w := range workloads {
-		live, err := l.client.get(ctx, w)
+		live, err := l.client.Get(ctx, w)
 		if err != nil || live == nil {
 			continue
 		}
@@ -103,7 +104,7 @@ func (c *client) explainOne(ctx context.Context, w *unstructured.Unstructured, l
 func (c *client) explainEvents(ctx context.Context, workloads []*unstructured.Unstructured, log io.Writer) {
 	var found []unstructured.Unstructured
 	for _, namespace := range namespaces(workloads) {
-		list, err := c.dynamic.Resource(events()).Namespace(namespace).List(ctx, metav1.ListOptions{FieldSelector: "type=Warning", Limit: 200})
+		list, err := c.Dynamic.Resource(events()).Namespace(namespace).List(ctx, metav1.ListOptions{FieldSelector: "type=Warning", Limit: 200})
 		if err == nil {
 			found = append(found, list.Items...)
 		}
@@ -128,7 +129,7 @@ func (c *client) podsOf(ctx context.Context, w *unstructured.Unstructured) []*un
 		return nil
 	}
 	var out []*unstructured.Unstructured
-	_, err := list(ctx, c.dynamic.Resource(pods()).Namespace(w.GetNamespace()), metav1.ListOptions{
+	_, err := applying.List(ctx, c.Dynamic.Resource(pods()).Namespace(w.GetNamespace()), metav1.ListOptions{
 		LabelSelector: metav1.FormatLabelSelector(&metav1.LabelSelector{MatchLabels: selector}),
 	}, func(p *unstructured.Unstructured) {
 		at, _ := slices.BinarySearchFunc(out, p, func(a, b *unstructured.Unstructured) int {
@@ -212,13 +213,13 @@ func (c *client) lastWords(ctx context.Context, pod *unstructured.Unstructured, 
 	if t.previous {
 		query.Set("previous", "true")
 	}
-	place := c.base.JoinPath("api", "v1", "namespaces", pod.GetNamespace(), "pods", pod.GetName(), "log")
+	place := c.Base.JoinPath("api", "v1", "namespaces", pod.GetNamespace(), "pods", pod.GetName(), "log")
 	place.RawQuery = query.Encode()
 	r, err := http.NewRequestWithContext(ctx, http.MethodGet, place.String(), nil)
 	if err != nil {
 		return
 	}
-	answer, err := c.http.Do(r)
+	answer, err := c.HTTP.Do(r)
 	if err != nil {
 		return
 	}

@@ -14,6 +14,7 @@ import (
 	"k8s.io/client-go/tools/clientcmd"
 	"k8s.io/client-go/tools/clientcmd/api"
 
+	"github.com/slipway-cd/slipway/delegate/applying"
 	"github.com/slipway-cd/slipway/delegate/executor"
 	lane "github.com/slipway-cd/slipway/pkg/swimlane/kubernetes"
 	"github.com/slipway-cd/slipway/pkg/task"
@@ -21,7 +22,7 @@ import (
 
 // Clusters keeps the clients of clusters for what deploys by other means than
 // this package's steps: delegate/helm.
-type Clusters struct{ known clients }
+type Clusters struct{ known applying.Clusters }
 
 // Foreign is a release that something else makes: what it needs to reach the
 // cluster, and how its workloads fare.
@@ -29,25 +30,25 @@ type Foreign struct{ s *session }
 
 // Foreign gives access to a step's target. Progress goes to the log of env.
 func (c *Clusters) Foreign(w task.Work, target lane.Target, env executor.Env) (*Foreign, error) {
-	client, err := c.known.get(target.Cluster)
+	cluster, err := c.known.Get(target.Cluster)
 	if err != nil {
 		return nil, err
 	}
-	return &Foreign{s: newSession(w, lane.Spec{Target: target}, env, client)}, nil
+	return &Foreign{s: newSession(w, lane.Spec{Target: target}, env, &client{cluster})}, nil
 }
 
 // ToRESTConfig is how the cluster is reached.
 func (f *Foreign) ToRESTConfig() (*rest.Config, error) {
-	return rest.CopyConfig(f.s.client.config), nil
+	return rest.CopyConfig(f.s.client.Config), nil
 }
 
 // ToDiscoveryClient asks which kinds the cluster has.
 func (f *Foreign) ToDiscoveryClient() (discovery.CachedDiscoveryInterface, error) {
-	return f.s.client.kinds, nil
+	return f.s.client.Kinds, nil
 }
 
 // ToRESTMapper finds the endpoints of kinds.
-func (f *Foreign) ToRESTMapper() (meta.RESTMapper, error) { return f.s.client.mapper, nil }
+func (f *Foreign) ToRESTMapper() (meta.RESTMapper, error) { return f.s.client.Mapper, nil }
 
 // ToRawKubeConfigLoader says only which namespace is the default one.
 func (f *Foreign) ToRawKubeConfigLoader() clientcmd.ClientConfig {
@@ -56,9 +57,6 @@ func (f *Foreign) ToRawKubeConfigLoader() clientcmd.ClientConfig {
 	cfg.CurrentContext = "target"
 	return clientcmd.NewDefaultClientConfig(*cfg, &clientcmd.ConfigOverrides{})
 }
-
-// Classify gives an error of the cluster its failure types.
-func Classify(err error) error { return classify(err) }
 
 // MakeWay deletes the workloads that stand where a manifest's are to come and
 // can't become them, because they select their pods otherwise. It is for what
@@ -70,7 +68,7 @@ func (f *Foreign) MakeWay(ctx context.Context, manifest, unit string) error {
 	}
 	var deleted []*unstructured.Unstructured
 	for _, w := range managed(all) {
-		live, err := f.s.client.get(ctx, w)
+		live, err := f.s.client.Get(ctx, w)
 		if err != nil {
 			return err
 		}
@@ -102,13 +100,13 @@ func podsSelectedBy(w *unstructured.Unstructured) string {
 // Checks says whether the cluster checks the fields of a kind by itself. A yes
 // is asked for once and kept.
 func (f *Foreign) Checks(kind schema.GroupVersionKind, ask func() bool) bool {
-	if _, known := f.s.client.checked.Load(kind); known {
+	if _, known := f.s.client.Checked.Load(kind); known {
 		return true
 	}
 	if !ask() {
 		return false
 	}
-	f.s.client.checked.Store(kind, true)
+	f.s.client.Checked.Store(kind, true)
 	return true
 }
 
@@ -142,7 +140,7 @@ func (f *Foreign) Remember(ctx context.Context, manifest string) error {
 		return err
 	}
 	for _, w := range awaited(all) {
-		live, err := f.s.client.get(ctx, w)
+		live, err := f.s.client.Get(ctx, w)
 		if err != nil {
 			return err
 		}
@@ -214,7 +212,7 @@ func (f *Foreign) Instances(ctx context.Context, manifest string) []task.Instanc
 			continue
 		}
 		known := len(out)
-		_, err := list(ctx, f.s.client.dynamic.Resource(pods()).Namespace(w.GetNamespace()), metav1.ListOptions{
+		_, err := applying.List(ctx, f.s.client.Dynamic.Resource(pods()).Namespace(w.GetNamespace()), metav1.ListOptions{
 			LabelSelector: metav1.FormatLabelSelector(&metav1.LabelSelector{MatchLabels: selector}),
 		}, func(p *unstructured.Unstructured) {
 			one, alive := f.s.lookout.instance(p)

@@ -3,7 +3,6 @@ package kubernetes
 import (
 	"context"
 	"errors"
-	"fmt"
 	"io"
 
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
@@ -13,23 +12,6 @@ import (
 
 // errWaitLimit ends a wait that --timeout bounds.
 var errWaitLimit = errors.New("--timeout is over")
-
-// gone waits until a deleted object isn't there any more, finalizers and grace
-// periods included. One that was made anew meanwhile counts as gone.
-func (c *client) gone(ctx context.Context, o *unstructured.Unstructured) error {
-	err := c.watchOne(ctx, o, func(live *unstructured.Unstructured) (bool, error) {
-		return live == nil || live.GetDeletionTimestamp() == nil, nil
-	})
-	switch {
-	case errors.Is(err, errNoKind):
-		return nil
-	case errors.Is(err, errWaitLimit):
-		return fault.New(fault.Conflict, "%s is still there: %w", display(o), err).Causing(fault.Unknown)
-	case err != nil && ctx.Err() != nil:
-		return fmt.Errorf("%s is still there: %w", display(o), err)
-	}
-	return about(o, err)
-}
 
 // allGone waits for deleted objects, unless a flag says not to.
 func (a *applier) allGone(ctx context.Context, deleted []*unstructured.Unstructured) error {
@@ -42,7 +24,11 @@ func (a *applier) allGone(ctx context.Context, deleted []*unstructured.Unstructu
 		defer cancel()
 	}
 	for _, o := range deleted {
-		if err := a.client.gone(ctx, o); err != nil {
+		err := a.client.Gone(ctx, o)
+		if errors.Is(err, errWaitLimit) {
+			return fault.New(fault.Conflict, "%w", err).Causing(fault.Unknown)
+		}
+		if err != nil {
 			return err
 		}
 	}

@@ -20,6 +20,7 @@ import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/labels"
 
+	"github.com/slipway-cd/slipway/delegate/applying"
 	"github.com/slipway-cd/slipway/pkg/fault"
 	lane "github.com/slipway-cd/slipway/pkg/swimlane/kubernetes"
 	"github.com/slipway-cd/slipway/pkg/task"
@@ -107,7 +108,7 @@ func (h *history) historySelector() string {
 func (h *history) all(ctx context.Context) ([]*release, error) {
 	var out []*release
 	var bad error
-	_, err := list(ctx, h.client.dynamic.Resource(secrets()).Namespace(h.p.Target.Namespace), metav1.ListOptions{LabelSelector: h.historySelector()}, func(kept *unstructured.Unstructured) {
+	_, err := applying.List(ctx, h.client.Dynamic.Resource(secrets()).Namespace(h.p.Target.Namespace), metav1.ListOptions{LabelSelector: h.historySelector()}, func(kept *unstructured.Unstructured) {
 		r, err := unpack(kept)
 		if err != nil {
 			bad = fmt.Errorf("release %s: %w", kept.GetName(), err)
@@ -119,7 +120,7 @@ func (h *history) all(ctx context.Context) ([]*release, error) {
 		return nil, nil
 	}
 	if err != nil {
-		return nil, classify(err)
+		return nil, applying.Classify(err)
 	}
 	if bad != nil {
 		return nil, bad
@@ -275,7 +276,7 @@ func (h *history) save(ctx context.Context, r *release) error {
 	if err != nil {
 		return err
 	}
-	res := h.client.dynamic.Resource(secrets()).Namespace(h.p.Target.Namespace)
+	res := h.client.Dynamic.Resource(secrets()).Namespace(h.p.Target.Namespace)
 	var saved *unstructured.Unstructured
 	if r.version == "" {
 		saved, err = res.Create(ctx, o, metav1.CreateOptions{FieldManager: manager})
@@ -292,7 +293,7 @@ func (h *history) save(ctx context.Context, r *release) error {
 		return fmt.Errorf("release %d: %w", r.Number, errTaken)
 	}
 	if err != nil {
-		return classify(err)
+		return applying.Classify(err)
 	}
 	r.version = saved.GetResourceVersion()
 	return nil
@@ -300,7 +301,7 @@ func (h *history) save(ctx context.Context, r *release) error {
 
 // mark ends a release with a status, even when the task's time is up.
 func (h *history) mark(ctx context.Context, r *release, status string) error {
-	limit := outage
+	limit := applying.Outage
 	if ctx.Err() != nil {
 		limit = 10 * time.Second // the control plane waits no longer for what is late
 	}

@@ -8,6 +8,7 @@ import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/labels"
 
+	"github.com/slipway-cd/slipway/delegate/applying"
 	"github.com/slipway-cd/slipway/pkg/task"
 )
 
@@ -22,7 +23,7 @@ func (l *lookout) instances(ctx context.Context, workloads []*unstructured.Unstr
 	var out []task.Instance
 	for _, namespace := range in {
 		known := len(out)
-		_, err := list(ctx, l.client.dynamic.Resource(pods()).Namespace(namespace), metav1.ListOptions{
+		_, err := applying.List(ctx, l.client.Dynamic.Resource(pods()).Namespace(namespace), metav1.ListOptions{
 			LabelSelector: labels.Set{labelRelease: l.p.Target.ReleaseName}.String(),
 		}, func(p *unstructured.Unstructured) {
 			if one, alive := l.instance(p); alive {

@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime/schema"
 
 	lane "github.com/slipway-cd/slipway/pkg/swimlane/kubernetes"
 )
@@ -131,4 +132,15 @@ func number(o *unstructured.Unstructured, path ...string) (int64, bool) {
 		return int64(n), true
 	}
 	return 0, false
+}
+
+// The resources that the package itself reads and writes.
+func secrets() schema.GroupVersionResource {
+	return schema.GroupVersionResource{Version: "v1", Resource: "secrets"}
+}
+func services() schema.GroupVersionResource {
+	return schema.GroupVersionResource{Version: "v1", Resource: "services"}
+}
+func pods() schema.GroupVersionResource {
+	return schema.GroupVersionResource{Version: "v1", Resource: "pods"}
 }

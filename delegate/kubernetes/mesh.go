@@ -30,7 +30,7 @@ func (n *network) mesh(t *lane.TrafficRouting) ([]*unstructured.Unstructured, er
 
 // route makes an object of a kind in the version that the cluster prefers.
 func (n *network) routeObject(group, kind, name string, spec map[string]any) (*unstructured.Unstructured, error) {
-	m, err := n.client.mapping(schema.GroupVersionKind{Group: group, Kind: kind})
+	m, err := n.client.Mapping(schema.GroupVersionKind{Group: group, Kind: kind})
 	if err != nil {
 		return nil, fault.New(fault.Invalid, "the cluster has no kind %s of %s, so the provider isn't installed: %w", kind, group, err)
 	}

@@ -9,6 +9,7 @@ import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/util/intstr"
 
+	"github.com/slipway-cd/slipway/delegate/applying"
 	"github.com/slipway-cd/slipway/pkg/fault"
 )
 
@@ -69,7 +70,7 @@ func (m *mover) settled(ctx context.Context) error {
 	if m.from == nil {
 		return nil
 	}
-	return about(m.from, m.s.client.watchOne(ctx, m.from, func(live *unstructured.Unstructured) (bool, error) {
+	return applying.About(m.from, m.s.client.Watch(ctx, m.from, func(live *unstructured.Unstructured) (bool, error) {
 		if live == nil {
 			return true, nil
 		}
@@ -84,7 +85,7 @@ func (m *mover) pods(ctx context.Context, w *unstructured.Unstructured) (int64, 
 	if w == nil {
 		return 0, nil
 	}
-	live, err := m.s.client.get(ctx, w)
+	live, err := m.s.client.Get(ctx, w)
 	if err != nil {
 		return 0, err
 	}

@@ -10,6 +10,7 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 	"sigs.k8s.io/yaml"
 
+	"github.com/slipway-cd/slipway/delegate/applying"
 	"github.com/slipway-cd/slipway/pkg/fault"
 	lane "github.com/slipway-cd/slipway/pkg/swimlane/kubernetes"
 	"github.com/slipway-cd/slipway/pkg/task"
@@ -75,11 +76,11 @@ func (k *kubectl) patchLive(ctx context.Context, w *unstructured.Unstructured, b
 	if !ok {
 		return nil, fault.New(fault.Invalid, "mergeStrategyType is %q; want Strategic, Merge or Json", k.p.Patch.Strategy)
 	}
-	res, err := k.client.resource(w)
+	res, err := k.client.Resource(w)
 	if err != nil {
 		return nil, err
 	}
-	before, err := k.client.get(ctx, w)
+	before, err := k.client.Get(ctx, w)
 	if err != nil {
 		return nil, err
 	}
@@ -88,7 +89,7 @@ func (k *kubectl) patchLive(ctx context.Context, w *unstructured.Unstructured, b
 		return nil, fault.New(fault.Invalid, "%s can't be changed by a %s patch, because it is a custom resource; want Merge or Json", display(w), k.p.Patch.Strategy)
 	}
 	if err != nil {
-		return nil, about(w, classify(err))
+		return nil, applying.About(w, applying.Classify(err))
 	}
 	k.lookout.past.note(after)
 	d := difference{object: after}

@@ -102,7 +102,7 @@ func (s *session) again(ctx context.Context, current *release) error {
 	s.renderer.number = current.Number
 	objects := current.objects()
 	w := managed(objects)[0]
-	live, err := s.client.get(ctx, w)
+	live, err := s.client.Get(ctx, w)
 	if err != nil {
 		return err
 	}

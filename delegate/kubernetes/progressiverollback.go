@@ -79,12 +79,12 @@ func (s *session) giveBack(ctx context.Context, made *release, old *unstructured
 // revive makes what served anew if it has been deleted, without pods.
 func (s *session) revive(ctx context.Context, was *succession, log io.Writer) (*unstructured.Unstructured, error) {
 	old := was.workload()
-	live, err := s.client.get(ctx, old)
+	live, err := s.client.Get(ctx, old)
 	if err != nil || live != nil && live.GetDeletionTimestamp() == nil {
 		return old, err
 	}
 	if live != nil {
-		if err := s.client.gone(ctx, old); err != nil {
+		if err := s.client.Gone(ctx, old); err != nil {
 			return nil, err
 		}
 	}

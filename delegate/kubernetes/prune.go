@@ -9,6 +9,7 @@ import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/labels"
 
+	"github.com/slipway-cd/slipway/delegate/applying"
 	"github.com/slipway-cd/slipway/delegate/executor"
 	lane "github.com/slipway-cd/slipway/pkg/swimlane/kubernetes"
 )
@@ -108,7 +109,7 @@ func (p *pruner) prunable(ctx context.Context, gone []*unstructured.Unstructured
 func (p *pruner) shared(ctx context.Context, log io.Writer) map[string]string {
 	out := map[string]string{}
 	opts := metav1.ListOptions{LabelSelector: labels.Set{"owner": manager}.String()}
-	_, err := list(ctx, p.client.dynamic.Resource(secrets()).Namespace(p.p.Target.Namespace), opts, func(kept *unstructured.Unstructured) {
+	_, err := applying.List(ctx, p.client.Dynamic.Resource(secrets()).Namespace(p.p.Target.Namespace), opts, func(kept *unstructured.Unstructured) {
 		name := kept.GetLabels()[labelRelease]
 		r, err := unpack(kept)
 		if err != nil || name == p.p.Target.ReleaseName || r.Status != releaseSucceeded {
@@ -119,7 +120,7 @@ func (p *pruner) shared(ctx context.Context, log io.Writer) map[string]string {
 		}
 	})
 	if err != nil {
-		say(log, "warning: whether other releases have these objects isn't known: %s", classify(err))
+		say(log, "warning: whether other releases have these objects isn't known: %s", applying.Classify(err))
 		return map[string]string{}
 	}
 	return out

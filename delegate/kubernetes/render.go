@@ -6,6 +6,7 @@ import (
 	"k8s.io/apimachinery/pkg/api/meta"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
+	"github.com/slipway-cd/slipway/delegate/applying"
 	"github.com/slipway-cd/slipway/delegate/executor"
 	"github.com/slipway-cd/slipway/delegate/gitfetch"
 	"github.com/slipway-cd/slipway/delegate/gotemplate"
@@ -94,8 +95,8 @@ func unique(objects []*unstructured.Unstructured) error {
 // unless they name one (semantics/kubernetes §2).
 func (r *renderer) place(objects []*unstructured.Unstructured) error {
 	for _, o := range objects {
-		m, err := r.client.mapping(o.GroupVersionKind())
-		if errors.Is(err, errNoKind) && r.definesKind(objects, o) {
+		m, err := r.client.Mapping(o.GroupVersionKind())
+		if errors.Is(err, applying.ErrNoKind) && r.definesKind(objects, o) {
 			continue
 		}
 		if err != nil {

@@ -10,6 +10,7 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
+	"github.com/slipway-cd/slipway/delegate/applying"
 	"github.com/slipway-cd/slipway/delegate/executor"
 	"github.com/slipway-cd/slipway/delegate/executor/executortest"
 	lane "github.com/slipway-cd/slipway/pkg/swimlane/kubernetes"
@@ -62,9 +63,9 @@ func TestRetryGoesOnWithItsRelease(t *testing.T) {
 	s := newSite(t)
 	p := s.step(lane.OpRolling, deploymentYAML("web", "nginx:1", 1)+configYAML("cfg", "1"))
 	s.succeed(t, p)
-	c, err := newClient(s.cluster)
+	c, err := applying.Connect(s.cluster)
 	check(t, err)
-	died := newSession(p.Work, p.Spec, executortest.New(t, nil).Env, c)
+	died := newSession(p.Work, p.Spec, executortest.New(t, nil).Env, &client{c})
 	all, err := died.history.all(t.Context())
 	check(t, err)
 	check(t, died.history.mark(t.Context(), all[0], releaseInProgress))

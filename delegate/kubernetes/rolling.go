@@ -45,7 +45,7 @@ func (s *session) rolling(ctx context.Context) (task.Result, error) {
 func (s *session) label(ctx context.Context, objects []*unstructured.Unstructured) error {
 	for _, w := range managed(objects) {
 		putLabel(w, labelRelease, s.p.Target.ReleaseName, "spec", "template", "metadata", "labels")
-		live, err := s.client.get(ctx, w)
+		live, err := s.client.Get(ctx, w)
 		if err != nil {
 			return err
 		}

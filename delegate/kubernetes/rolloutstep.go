@@ -11,6 +11,7 @@ import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/types"
 
+	"github.com/slipway-cd/slipway/delegate/applying"
 	"github.com/slipway-cd/slipway/pkg/fault"
 	lane "github.com/slipway-cd/slipway/pkg/swimlane/kubernetes"
 	"github.com/slipway-cd/slipway/pkg/task"
@@ -38,7 +39,7 @@ func (s *session) rolloutStep(ctx context.Context) (task.Result, error) {
 		say(log, "no resources found")
 	}
 	for i, w := range targets {
-		live, err := s.client.get(ctx, w)
+		live, err := s.client.Get(ctx, w)
 		if err != nil {
 			return task.Result{}, err
 		}
@@ -128,13 +129,13 @@ func (k *kubectl) roll(ctx context.Context, w *unstructured.Unstructured, log io
 
 // patchWorkload changes a live workload in place.
 func (k *kubectl) patchWorkload(ctx context.Context, w *unstructured.Unstructured, patch, what string, log io.Writer) error {
-	res, err := k.client.resource(w)
+	res, err := k.client.Resource(w)
 	if err != nil {
 		return err
 	}
 	changed, err := res.Patch(ctx, w.GetName(), types.MergePatchType, []byte(patch), k.changeOptions(manager+"-rollout"))
 	if err != nil {
-		return about(w, classify(err))
+		return applying.About(w, applying.Classify(err))
 	}
 	k.lookout.past.note(changed)
 	say(log, "%s %s", display(w), what)

@@ -12,6 +12,7 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/types"
 
+	"github.com/slipway-cd/slipway/delegate/applying"
 	"github.com/slipway-cd/slipway/pkg/fault"
 	lane "github.com/slipway-cd/slipway/pkg/swimlane/kubernetes"
 	"github.com/slipway-cd/slipway/pkg/task"
@@ -57,12 +58,12 @@ func (k *kubectl) named(ref string) (*unstructured.Unstructured, error) {
 func (c *client) kind(name string) (schema.GroupVersionKind, error) {
 	resource := schema.GroupVersionResource{Resource: strings.ToLower(name)}
 	for _, group := range []string{"", "apps", "batch", "networking.k8s.io", "autoscaling", "policy", "rbac.authorization.k8s.io", "storage.k8s.io", "apiextensions.k8s.io"} {
-		if m, err := c.mapper.RESTMapping(schema.GroupKind{Group: group, Kind: name}); err == nil {
+		if m, err := c.Mapper.RESTMapping(schema.GroupKind{Group: group, Kind: name}); err == nil {
 			resource = m.Resource
 			break
 		}
 	}
-	gvk, err := c.mapper.KindFor(resource)
+	gvk, err := c.Mapper.KindFor(resource)
 	if err != nil {
 		return schema.GroupVersionKind{}, fault.New(fault.Invalid, "the cluster has no kind %q", name)
 	}
@@ -80,7 +81,7 @@ func (s *session) scale(ctx context.Context) (task.Result, error) {
 	if kind := w.GetKind(); kind != "Deployment" && kind != "StatefulSet" && kind != "ReplicaSet" && kind != kindConfig {
 		return task.Result{}, fault.New(fault.Invalid, "%s can't be scaled; want a Deployment, a StatefulSet, a ReplicaSet or a DeploymentConfig", display(w))
 	}
-	live, err := s.client.get(ctx, w)
+	live, err := s.client.Get(ctx, w)
 	if err != nil {
 		return task.Result{}, err
 	}
@@ -106,13 +107,13 @@ func (s *session) scale(ctx context.Context) (task.Result, error) {
 
 func (k *kubectl) scaleTo(ctx context.Context, w *unstructured.Unstructured, want int64, log io.Writer) error {
 	say(log, "Scaling %s from %d to %d", display(w), replicas(w), want)
-	res, err := k.client.resource(w)
+	res, err := k.client.Resource(w)
 	if err != nil {
 		return err
 	}
 	patch := fmt.Appendf(nil, `{"spec":{"replicas":%d}}`, want)
 	_, err = res.Patch(ctx, w.GetName(), types.MergePatchType, patch, metav1.PatchOptions{FieldManager: manager + "-scale"}, "scale")
-	return about(w, classify(err))
+	return applying.About(w, applying.Classify(err))
 }
 
 // scaleBy gives a workload a percentage of its instances. The number is noted

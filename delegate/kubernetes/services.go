@@ -66,7 +66,7 @@ func dropNodePorts(service *unstructured.Unstructured) {
 // primaryColor is the colour that the live primary service points to; green
 // for the first deployment, so that the first workload is the blue one.
 func (c *client) primaryColor(ctx context.Context, primary *unstructured.Unstructured) (string, error) {
-	live, err := c.get(ctx, primary)
+	live, err := c.Get(ctx, primary)
 	if err != nil {
 		return "", err
 	}

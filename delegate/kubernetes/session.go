@@ -12,6 +12,7 @@ import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/util/validation"
 
+	"github.com/slipway-cd/slipway/delegate/applying"
 	"github.com/slipway-cd/slipway/delegate/executor"
 	"github.com/slipway-cd/slipway/delegate/gitfetch"
 	"github.com/slipway-cd/slipway/delegate/helm/chart"
@@ -51,7 +52,7 @@ type Config struct {
 
 // New makes the executor of Kubernetes tasks.
 func New(cfg Config) executor.Executor {
-	known := &clients{}
+	known := &applying.Clusters{}
 	git, charts := gitfetch.New(filepath.Join(cfg.Cache, "git"), cfg.HostKeys), chart.NewRepos(filepath.Join(cfg.Cache, "charts"))
 	if cfg.Sandbox == nil {
 		cfg.Sandbox = sandbox.New(0)
@@ -62,16 +63,19 @@ func New(cfg Config) executor.Executor {
 		if err != nil {
 			return task.Result{}, err
 		}
-		c, err := known.get(p.Target.Cluster)
+		c, err := known.Get(p.Target.Cluster)
 		if err != nil {
 			return task.Result{}, err
 		}
-		s := newSession(w, p, env, c)
+		s := newSession(w, p, env, &client{c})
 		s.renderer.git, s.renderer.charts, s.renderer.seed, s.renderer.sandbox = git, charts, seed, cfg.Sandbox
 		s.renderer.extract = manifest.NewExtractor(cfg.Script, a, env, unitFetch)
 		return s.run(ctx)
 	}
 }
+
+// client is the cluster of a task, with what steps ask of one.
+type client struct{ *applying.Cluster }
 
 // session is one task: what each operation does, in its order. What it is made
 // of has what it needs of the task, and no more.

@@ -9,6 +9,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
+	"github.com/slipway-cd/slipway/delegate/applying"
 	"github.com/slipway-cd/slipway/pkg/fault"
 )
 
@@ -91,11 +92,11 @@ func carried(all []*release, now []*unstructured.Unstructured) []*unstructured.U
 }
 
 func (f *Foreign) forget(ctx context.Context, r *release) error {
-	err := f.s.client.dynamic.Resource(secrets()).Namespace(f.s.p.Target.Namespace).Delete(ctx, f.s.history.secretName(r.Number), metav1.DeleteOptions{})
+	err := f.s.client.Dynamic.Resource(secrets()).Namespace(f.s.p.Target.Namespace).Delete(ctx, f.s.history.secretName(r.Number), metav1.DeleteOptions{})
 	if apierrors.IsNotFound(err) {
 		return nil
 	}
-	return classify(err)
+	return applying.Classify(err)
 }
 
 // Ground makes what both colours share and a colour's pods can't begin without,
@@ -234,11 +235,11 @@ func (f *Foreign) takeAway(ctx context.Context, o *unstructured.Unstructured, lo
 
 // putBack gives an object its earlier state, as an undo.
 func (f *Foreign) putBack(ctx context.Context, was *unstructured.Unstructured, log io.Writer) error {
-	res, err := f.s.client.resource(was)
+	res, err := f.s.client.Resource(was)
 	if err != nil {
 		return err
 	}
-	live, err := f.s.client.get(ctx, was)
+	live, err := f.s.client.Get(ctx, was)
 	if err != nil {
 		return err
 	}
@@ -250,7 +251,7 @@ func (f *Foreign) putBack(ctx context.Context, was *unstructured.Unstructured, l
 		_, err = res.Update(ctx, was, metav1.UpdateOptions{FieldManager: undoManager})
 	}
 	if err != nil {
-		return about(was, classify(err))
+		return applying.About(was, applying.Classify(err))
 	}
 	say(log, "%s is as it was before", display(was))
 	return nil

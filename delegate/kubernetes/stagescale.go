@@ -9,6 +9,7 @@ import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/types"
 
+	"github.com/slipway-cd/slipway/delegate/applying"
 	"github.com/slipway-cd/slipway/pkg/fault"
 	lane "github.com/slipway-cd/slipway/pkg/swimlane/kubernetes"
 	"github.com/slipway-cd/slipway/pkg/task"
@@ -69,7 +70,7 @@ func (c *client) ofColor(ctx context.Context, all []*release, color string, log 
 		}
 		objects := r.objects()
 		for _, w := range managed(objects) {
-			live, err := c.get(ctx, w)
+			live, err := c.Get(ctx, w)
 			if err != nil || live == nil {
 				say(log, "%s isn't there", display(w))
 				return nil, err
@@ -190,7 +191,7 @@ func (s *session) upTo(ctx context.Context, by *standby, log io.Writer) (int64, 
 // manifest leaves the number of instances open, nothing but this brings back
 // those that the workload had.
 func (k *kubectl) wake(ctx context.Context, w *unstructured.Unstructured, log io.Writer) error {
-	live, err := k.client.get(ctx, w)
+	live, err := k.client.Get(ctx, w)
 	if err != nil || live == nil {
 		return err
 	}
@@ -211,12 +212,12 @@ func (k *kubectl) wake(ctx context.Context, w *unstructured.Unstructured, log io
 }
 
 func (k *kubectl) rescale(ctx context.Context, w *unstructured.Unstructured, patch string) error {
-	res, err := k.client.resource(w)
+	res, err := k.client.Resource(w)
 	if err != nil {
 		return err
 	}
 	_, err = res.Patch(ctx, w.GetName(), types.MergePatchType, []byte(patch), k.changeOptions(manager+"-scale"))
-	return about(w, classify(err))
+	return applying.About(w, applying.Classify(err))
 }
 
 // hasInstances refuses to point users to a colour that was scaled down.

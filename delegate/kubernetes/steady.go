@@ -77,7 +77,7 @@ func (l *lookout) steadyOne(ctx context.Context, w *unstructured.Unstructured, l
 			patience.Stop()
 		}
 	}()
-	err := l.client.watchOne(ctx, w, func(live *unstructured.Unstructured) (bool, error) {
+	err := l.client.Watch(ctx, w, func(live *unstructured.Unstructured) (bool, error) {
 		if live == nil {
 			return false, fault.New(fault.NotFound, "%s was deleted while it rolled out", display(w))
 		}

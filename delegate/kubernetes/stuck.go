@@ -8,6 +8,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
+	"github.com/slipway-cd/slipway/delegate/applying"
 	"github.com/slipway-cd/slipway/pkg/fault"
 )
 
@@ -42,7 +43,7 @@ func (c *client) unstick(ctx context.Context, workloads []*unstructured.Unstruct
 // observed waits until the controller has seen what a workload is to be.
 func (c *client) observed(ctx context.Context, w *unstructured.Unstructured) (*unstructured.Unstructured, error) {
 	var last *unstructured.Unstructured
-	err := c.watchOne(ctx, w, func(live *unstructured.Unstructured) (bool, error) {
+	err := c.Watch(ctx, w, func(live *unstructured.Unstructured) (bool, error) {
 		if live == nil {
 			return false, fault.New(fault.NotFound, "%s isn't there any more", display(w))
 		}
@@ -56,10 +57,10 @@ func (c *client) observed(ctx context.Context, w *unstructured.Unstructured) (*u
 // deletePod deletes a pod, unless another one has its name by now.
 func (c *client) deletePod(ctx context.Context, p *unstructured.Unstructured) error {
 	uid := p.GetUID()
-	err := c.dynamic.Resource(pods()).Namespace(p.GetNamespace()).
+	err := c.Dynamic.Resource(pods()).Namespace(p.GetNamespace()).
 		Delete(ctx, p.GetName(), metav1.DeleteOptions{Preconditions: &metav1.Preconditions{UID: &uid}})
 	if apierrors.IsNotFound(err) || apierrors.IsConflict(err) {
 		return nil
 	}
-	return about(p, classify(err))
+	return applying.About(p, applying.Classify(err))
 }

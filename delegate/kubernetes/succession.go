@@ -6,6 +6,8 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime/schema"
+
+	"github.com/slipway-cd/slipway/delegate/applying"
 )
 
 // succession is what a progressive canary takes the place of, as it was when
@@ -35,9 +37,9 @@ func (c *client) predecessor(ctx context.Context, all []*release, w *unstructure
 			break
 		}
 	}
-	live, err := c.get(ctx, candidate)
+	live, err := c.Get(ctx, candidate)
 	if err == nil && live == nil {
-		live, err = c.get(ctx, w)
+		live, err = c.Get(ctx, w)
 	}
 	if err != nil || live == nil {
 		return nil, err
@@ -52,17 +54,17 @@ func (c *client) predecessor(ctx context.Context, all []*release, w *unstructure
 
 // followers lists objects of a kind in a workload's namespace.
 func (c *client) followers(ctx context.Context, group, kind string, follows func(*unstructured.Unstructured) bool, w *unstructured.Unstructured) ([]map[string]any, error) {
-	m, err := c.mapping(schema.GroupVersionKind{Group: group, Kind: kind})
+	m, err := c.Mapping(schema.GroupVersionKind{Group: group, Kind: kind})
 	if err != nil {
 		return nil, err
 	}
 	var out []map[string]any
-	_, err = list(ctx, c.dynamic.Resource(m.Resource).Namespace(w.GetNamespace()), metav1.ListOptions{}, func(o *unstructured.Unstructured) {
+	_, err = applying.List(ctx, c.Dynamic.Resource(m.Resource).Namespace(w.GetNamespace()), metav1.ListOptions{}, func(o *unstructured.Unstructured) {
 		if follows(o) {
 			out = append(out, plain(o))
 		}
 	})
-	return out, classify(err)
+	return out, applying.Classify(err)
 }
 
 func (o *succession) scalers() []*unstructured.Unstructured { return asObjects(o.Scalers) }

@@ -8,6 +8,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
 
+	"github.com/slipway-cd/slipway/delegate/applying"
 	"github.com/slipway-cd/slipway/pkg/fault"
 	"github.com/slipway-cd/slipway/pkg/task"
 )
@@ -87,9 +88,9 @@ func (s *session) pointBoth(ctx context.Context, made *release, primaryColor str
 }
 
 func (c *client) serviceColor(ctx context.Context, namespace, name string) (string, error) {
-	live, err := c.dynamic.Resource(services()).Namespace(namespace).Get(ctx, name, metav1.GetOptions{})
+	live, err := c.Dynamic.Resource(services()).Namespace(namespace).Get(ctx, name, metav1.GetOptions{})
 	if err != nil {
-		return "", classify(err)
+		return "", applying.Classify(err)
 	}
 	return text(live, "spec", "selector", labelColor), nil
 }
@@ -98,7 +99,7 @@ func (c *client) serviceColor(ctx context.Context, namespace, name string) (stri
 // field it is Slipway that a later apply takes it over from.
 func (c *client) point(ctx context.Context, namespace, service, color string) error {
 	patch := fmt.Sprintf(`{"spec":{"selector":{%q:%q}}}`, labelColor, color)
-	_, err := c.dynamic.Resource(services()).Namespace(namespace).
+	_, err := c.Dynamic.Resource(services()).Namespace(namespace).
 		Patch(ctx, service, types.MergePatchType, []byte(patch), metav1.PatchOptions{FieldManager: manager})
-	return classify(err)
+	return applying.Classify(err)
 }

@@ -121,7 +121,7 @@ func shares(list []lane.TrafficDestination) string {
 
 // portOf is a service's first port; 0 if that can't be told.
 func (n *network) portOf(ctx context.Context, service string) int {
-	live, err := n.client.dynamic.Resource(services()).Namespace(n.p.Target.Namespace).Get(ctx, service, metav1.GetOptions{})
+	live, err := n.client.Dynamic.Resource(services()).Namespace(n.p.Target.Namespace).Get(ctx, service, metav1.GetOptions{})
 	if err != nil {
 		return 0
 	}

@@ -10,6 +10,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
+	"github.com/slipway-cd/slipway/delegate/applying"
 	lane "github.com/slipway-cd/slipway/pkg/swimlane/kubernetes"
 )
 
@@ -25,12 +26,12 @@ func (n *network) routedName() string { return "harness.traffic." + n.p.Target.R
 
 // routing reads what is kept; nil if there is nothing.
 func (n *network) routing(ctx context.Context) (*routed, error) {
-	o, err := n.client.dynamic.Resource(secrets()).Namespace(n.p.Target.Namespace).Get(ctx, n.routedName(), metav1.GetOptions{})
+	o, err := n.client.Dynamic.Resource(secrets()).Namespace(n.p.Target.Namespace).Get(ctx, n.routedName(), metav1.GetOptions{})
 	if apierrors.IsNotFound(err) {
 		return nil, nil
 	}
 	if err != nil {
-		return nil, classify(err)
+		return nil, applying.Classify(err)
 	}
 	doc, err := decode64(text(o, "data", "routing"))
 	if err != nil {
@@ -53,7 +54,7 @@ func (n *network) routes(ctx context.Context) ([]*unstructured.Unstructured, err
 	record.SetName(n.routedName())
 	record.SetNamespace(n.p.Target.Namespace)
 	objects, err := n.mesh(kept.Routing)
-	if errors.Is(err, errNoKind) { // and so its objects have gone
+	if errors.Is(err, applying.ErrNoKind) { // and so its objects have gone
 		return []*unstructured.Unstructured{record}, nil
 	}
 	return append(objects, record), err
@@ -71,12 +72,12 @@ func (n *network) keepRouting(ctx context.Context, before *routed, t *lane.Traff
 	o.SetName(n.routedName())
 	o.SetNamespace(n.p.Target.Namespace)
 	o.SetLabels(map[string]string{labelRelease: n.p.Target.ReleaseName, "app.kubernetes.io/managed-by": manager})
-	res := n.client.dynamic.Resource(secrets()).Namespace(n.p.Target.Namespace)
+	res := n.client.Dynamic.Resource(secrets()).Namespace(n.p.Target.Namespace)
 	if before == nil {
 		_, err = res.Create(ctx, o, metav1.CreateOptions{FieldManager: manager})
 	} else {
 		o.SetResourceVersion(before.version)
 		_, err = res.Update(ctx, o, metav1.UpdateOptions{FieldManager: manager})
 	}
-	return classify(err)
+	return applying.Classify(err)
 }

@@ -15,6 +15,7 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/types"
 
+	"github.com/slipway-cd/slipway/delegate/applying"
 	"github.com/slipway-cd/slipway/delegate/textdiff"
 	"github.com/slipway-cd/slipway/pkg/fault"
 )
@@ -46,11 +47,11 @@ func (c *client) revisions(ctx context.Context, w *unstructured.Unstructured) ([
 		kept.Resource = "replicasets"
 	}
 	selector, _, _ := unstructured.NestedStringMap(w.Object, "spec", "selector", "matchLabels")
-	list, err := listAll(ctx, c.dynamic.Resource(kept).Namespace(w.GetNamespace()), metav1.ListOptions{
+	list, err := applying.ListAll(ctx, c.Dynamic.Resource(kept).Namespace(w.GetNamespace()), metav1.ListOptions{
 		LabelSelector: metav1.FormatLabelSelector(&metav1.LabelSelector{MatchLabels: selector}),
 	})
 	if err != nil {
-		return nil, about(w, classify(err))
+		return nil, applying.About(w, applying.Classify(err))
 	}
 	var out []revision
 	for i := range list {
@@ -160,13 +161,13 @@ func (k *kubectl) undo(ctx context.Context, w *unstructured.Unstructured, to int
 	if err != nil {
 		return fmt.Errorf("encode the pod template: %w", err)
 	}
-	res, err := k.client.resource(w)
+	res, err := k.client.Resource(w)
 	if err != nil {
 		return err
 	}
-	changed, err := res.Patch(ctx, w.GetName(), types.JSONPatchType, patch, k.changeOptions(undoManager))
+	changed, err := res.Patch(applying.Repeatable(ctx), w.GetName(), types.JSONPatchType, patch, k.changeOptions(undoManager))
 	if err != nil {
-		return about(w, classify(err))
+		return applying.About(w, applying.Classify(err))
 	}
 	k.lookout.past.note(changed)
 	say(log, "%s goes back to revision %d", display(w), to)

@@ -12,6 +12,7 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/client-go/dynamic"
 
+	"github.com/slipway-cd/slipway/delegate/applying"
 	"github.com/slipway-cd/slipway/pkg/fault"
 	"github.com/slipway-cd/slipway/pkg/task"
 )
@@ -77,26 +78,26 @@ func podSelector(o *unstructured.Unstructured) string {
 }
 
 // Cluster is a cluster that is looked at, by who watches instances.
-type Cluster struct{ client *client }
+type Cluster struct{ cluster *applying.Cluster }
 
 // Connect prepares to look at a cluster; nothing is sent yet.
 func Connect(access task.Cluster) (*Cluster, error) {
-	c, err := newClient(access)
+	c, err := applying.Connect(access)
 	if err != nil {
 		return nil, err
 	}
-	return &Cluster{client: c}, nil
+	return &Cluster{cluster: c}, nil
 }
 
 // Pods is the endpoint of a namespace's pods.
 func (c *Cluster) Pods(namespace string) dynamic.ResourceInterface {
-	return c.client.dynamic.Resource(pods()).Namespace(namespace)
+	return c.cluster.Dynamic.Resource(pods()).Namespace(namespace)
 }
 
 // List passes what an endpoint of the cluster lists, page by page, and gives
 // the list's version.
 func (c *Cluster) List(ctx context.Context, of dynamic.ResourceInterface, opts metav1.ListOptions, each func(*unstructured.Unstructured)) (version string, err error) {
-	return list(ctx, of, opts, each)
+	return applying.List(ctx, of, opts, each)
 }
 
 // Workload looks at a workload, which task.Change.Resources names so.
@@ -105,16 +106,16 @@ func (c *Cluster) Workload(ctx context.Context, resource string) (task.Workload,
 	if len(parts) != 4 {
 		return task.Workload{}, fault.New(fault.Invalid, "%q isn't a workload; want group/Kind/namespace/name", resource)
 	}
-	m, err := c.client.mapper.RESTMapping(schema.GroupKind{Group: parts[0], Kind: parts[1]})
+	m, err := c.cluster.Mapper.RESTMapping(schema.GroupKind{Group: parts[0], Kind: parts[1]})
 	if err != nil {
-		return task.Workload{}, classify(err)
+		return task.Workload{}, applying.Classify(err)
 	}
-	live, err := c.client.dynamic.Resource(m.Resource).Namespace(parts[2]).Get(ctx, parts[3], metav1.GetOptions{})
+	live, err := c.cluster.Dynamic.Resource(m.Resource).Namespace(parts[2]).Get(ctx, parts[3], metav1.GetOptions{})
 	if apierrors.IsNotFound(err) {
 		return task.Workload{Resource: resource, Gone: true}, nil
 	}
 	if err != nil {
-		return task.Workload{}, classify(err)
+		return task.Workload{}, applying.Classify(err)
 	}
 	w := found(live)
 	w.Resource = resource

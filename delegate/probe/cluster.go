@@ -7,14 +7,14 @@ import (
 	"net/http"
 	"strings"
 
-	"github.com/slipway-cd/slipway/delegate/kubernetes"
+	"github.com/slipway-cd/slipway/delegate/applying"
 	"github.com/slipway-cd/slipway/pkg/task"
 	"github.com/slipway-cd/slipway/pkg/task/probe"
 )
 
 // cluster asks a cluster's API for its version, for who asks, and for namespaces.
 func (x *exam) cluster(ctx context.Context, c task.Cluster) {
-	address, via, err := kubernetes.Requests(c, fresh(x.cfg.Patience), func(base http.RoundTripper) http.RoundTripper {
+	address, via, err := applying.Requests(c, fresh(x.cfg.Patience), func(base http.RoundTripper) http.RoundTripper {
 		via := x.net.over(base)
 		via.unchecked = !c.Inherit && c.Unchecked()
 		return via

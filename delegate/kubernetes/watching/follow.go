@@ -9,7 +9,7 @@ import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/watch"
 
-	"github.com/slipway-cd/slipway/delegate/kubernetes"
+	"github.com/slipway-cd/slipway/delegate/applying"
 	lane "github.com/slipway-cd/slipway/pkg/swimlane/kubernetes"
 )
 
@@ -26,7 +26,7 @@ func (r *release) follow(ctx context.Context, of lane.Pods, stop context.CancelC
 		if ctx.Err() != nil {
 			return
 		}
-		err = kubernetes.Classify(err)
+		err = applying.Classify(err)
 		r.put(of, func(p *pods) { p.trouble = err })
 		if refused(err) {
 			stop(err)
@@ -52,7 +52,7 @@ func (r *release) once(ctx context.Context, of lane.Pods) error {
 		return err
 	}
 	r.put(of, func(p *pods) { *p = now })
-	watching, why := kubernetes.Watching(ctx)
+	watching, why := applying.Watching(ctx)
 	w, err := endpoint.Watch(watching, metav1.ListOptions{LabelSelector: of.Selector, ResourceVersion: version})
 	if err != nil {
 		return err

@@ -1,4 +1,4 @@
-package kubernetes
+package applying
 
 import (
 	"context"
@@ -72,9 +72,9 @@ func readAnswer(req *http.Request, body io.Reader) ([]byte, error) {
 	return doc, nil
 }
 
-// list passes the objects of a list, page by page, and gives its version. Of a
+// List passes the objects of a list, page by page, and gives its version. Of a
 // page that has too much a smaller one is asked for.
-func list(ctx context.Context, of dynamic.ResourceInterface, opts metav1.ListOptions, each func(*unstructured.Unstructured)) (version string, err error) {
+func List(ctx context.Context, of dynamic.ResourceInterface, opts metav1.ListOptions, each func(*unstructured.Unstructured)) (version string, err error) {
 	l := &listing{}
 	l.left.Store(maxListed)
 	ctx = context.WithValue(ctx, listingKey{}, l)
@@ -96,10 +96,10 @@ func list(ctx context.Context, of dynamic.ResourceInterface, opts metav1.ListOpt
 	}
 }
 
-// listAll is list for who needs all objects at once.
-func listAll(ctx context.Context, of dynamic.ResourceInterface, opts metav1.ListOptions) ([]unstructured.Unstructured, error) {
+// ListAll is List for who needs all objects at once.
+func ListAll(ctx context.Context, of dynamic.ResourceInterface, opts metav1.ListOptions) ([]unstructured.Unstructured, error) {
 	var all []unstructured.Unstructured
-	_, err := list(ctx, of, opts, func(o *unstructured.Unstructured) { all = append(all, *o) })
+	_, err := List(ctx, of, opts, func(o *unstructured.Unstructured) { all = append(all, *o) })
 	return all, err
 }
 
@@ -179,6 +179,7 @@ func Watching(ctx context.Context) (of context.Context, why func() error) {
 func bound(req *http.Request, resp *http.Response) {
 	switch {
 	case resp.StatusCode == http.StatusSwitchingProtocols:
+	case strings.Contains(resp.Header.Get("Content-Type"), "protobuf"): // whoever decodes its frames bounds them, to 16 MiB
 	case strings.HasSuffix(req.URL.Path, "/log"):
 		resp.Body = &streamed{ReadCloser: resp.Body, req: req, what: "the log", most: maxAnswer}
 	default:

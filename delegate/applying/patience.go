@@ -1,7 +1,8 @@
-package kubernetes
+package applying
 
 import (
 	"bytes"
+	"context"
 	"errors"
 	"io"
 	"net"
@@ -13,9 +14,9 @@ import (
 	"time"
 )
 
-// outage is how long a cluster that has answered before may be gone: as long
+// Outage is how long a cluster that has answered before may be gone: as long
 // as its API server takes to be restarted or replaced.
-const outage = time.Minute
+const Outage = time.Minute
 
 // The waits between tries grow from the first to the last, or are what the
 // server asks for up to longestAsked.
@@ -38,7 +39,7 @@ type patient struct {
 // RoundTrip sends a request until there is a whole answer, the cluster has been
 // away for too long, or the request can't be sent twice.
 func (p patient) RoundTrip(req *http.Request) (*http.Response, error) {
-	pause, end := firstPause, time.Now().Add(outage)
+	pause, end := firstPause, time.Now().Add(Outage)
 	maybeDone := false // what was asked for before
 	for {
 		resp, err := p.next.RoundTrip(req)
@@ -178,9 +179,16 @@ func again(req *http.Request, s state) bool {
 		return false
 	}
 	// What is made has a name, and what is replaced a version: a second time is
-	// refused, and ours finds out whether the first was taken. What an undo
-	// writes is the same each time.
-	return s == undone || req.URL.Query().Get("fieldManager") == undoManager || !slices.Contains([]string{"application/json-patch+json", "application/strategic-merge-patch+json"}, req.Header.Get("Content-Type"))
+	// refused, and ours finds out whether the first was taken.
+	return s == undone || req.Context().Value(repeatableKey{}) != nil || !slices.Contains([]string{"application/json-patch+json", "application/strategic-merge-patch+json"}, req.Header.Get("Content-Type"))
+}
+
+type repeatableKey struct{}
+
+// Repeatable makes a context for a patch that writes the same each time, however
+// it looks, so that it may be sent again.
+func Repeatable(ctx context.Context) context.Context {
+	return context.WithValue(ctx, repeatableKey{}, true)
 }
 
 // another is the same request with its body from the beginning.

@@ -1,4 +1,4 @@
-package kubernetes
+package applying
 
 import (
 	"fmt"
@@ -11,6 +11,7 @@ import (
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/watch"
 
 	"github.com/slipway-cd/slipway/pkg/fault"
@@ -18,16 +19,20 @@ import (
 )
 
 // talkative makes the client of a cluster that answers as a test says.
-func talkative(t *testing.T, answer http.HandlerFunc) *client {
+func talkative(t *testing.T, answer http.HandlerFunc) *Cluster {
 	t.Helper()
 	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		w.Header().Set("Content-Type", "application/json")
 		answer(w, r)
 	}))
 	t.Cleanup(server.Close)
-	c, err := newClient(task.Cluster{URL: server.URL})
+	c, err := Connect(task.Cluster{URL: server.URL})
 	check(t, err)
 	return c
+}
+
+func core(resource string) schema.GroupVersionResource {
+	return schema.GroupVersionResource{Version: "v1", Resource: resource}
 }
 
 // padded is a JSON object of so many bytes, between whose quotes the rest is.
@@ -69,13 +74,13 @@ func TestAnswersAreBounded(t *testing.T) {
 			}
 			_, _ = w.Write(padded(maxAnswer+more, head, tail))
 		})
-		_, err := c.dynamic.Resource(secrets()).Namespace("n").Get(t.Context(), "large", metav1.GetOptions{})
-		wantRefused(t, classify(err), more == 0, "the answer of GET /api/v1/namespaces/n/secrets/large has more than 64 MiB")
+		_, err := c.Dynamic.Resource(core("secrets")).Namespace("n").Get(t.Context(), "large", metav1.GetOptions{})
+		wantRefused(t, Classify(err), more == 0, "the answer of GET /api/v1/namespaces/n/secrets/large has more than 64 MiB")
 		if asked != 1 {
 			t.Errorf("it was asked for %d times", asked)
 		}
-		_, err = c.kinds.ServerVersion()
-		wantRefused(t, classify(err), more == 0, "GET /version has more than 64 MiB")
+		_, err = c.Kinds.ServerVersion()
+		wantRefused(t, Classify(err), more == 0, "GET /version has more than 64 MiB")
 	}
 }
 
@@ -102,7 +107,7 @@ func TestListsAreBounded(t *testing.T) {
 			_, _ = w.Write(padded(size, fmt.Sprintf(`{"apiVersion":"v1","kind":"PodList","metadata":{"resourceVersion":"7","continue":%q},"items":[{"apiVersion":"v1","kind":"Pod","metadata":{"name":"p%d"},"spec":{"a":"`, next, page), tail))
 		})
 		found := 0
-		version, err := list(t.Context(), c.dynamic.Resource(pods()).Namespace("n"), metav1.ListOptions{}, func(*unstructured.Unstructured) { found++ })
+		version, err := List(t.Context(), c.Dynamic.Resource(core("pods")).Namespace("n"), metav1.ListOptions{}, func(*unstructured.Unstructured) { found++ })
 		wantRefused(t, err, more == 0, "the list of GET /api/v1/namespaces/n/pods has more than 128 MiB")
 		if largest != pageSize {
 			t.Errorf("the first page was asked for with the limit %d", largest)
@@ -130,7 +135,7 @@ func TestStreamsAreBounded(t *testing.T) {
 			_, _ = w.Write(padded(maxEvent+more, head, tail))
 		})
 		ctx, why := Watching(t.Context())
-		w, err := c.dynamic.Resource(pods()).Namespace("n").Watch(ctx, metav1.ListOptions{})
+		w, err := c.Dynamic.Resource(core("pods")).Namespace("n").Watch(ctx, metav1.ListOptions{})
 		check(t, err)
 		events := 0
 		for e := range w.ResultChan() {
@@ -142,12 +147,19 @@ func TestStreamsAreBounded(t *testing.T) {
 		if events != 4-more {
 			t.Errorf("%d events came", events)
 		}
-		req, err := http.NewRequestWithContext(t.Context(), http.MethodGet, c.base.JoinPath("api/v1/namespaces/n/pods/p/log").String(), nil)
+		req, err := http.NewRequestWithContext(t.Context(), http.MethodGet, c.Base.JoinPath("api/v1/namespaces/n/pods/p/log").String(), nil)
 		check(t, err)
-		resp, err := c.http.Do(req)
+		resp, err := c.HTTP.Do(req)
 		check(t, err)
 		_, err = io.Copy(io.Discard, resp.Body)
 		check(t, resp.Body.Close())
 		wantRefused(t, err, more == 0, "the log of GET /api/v1/namespaces/n/pods/p/log has more than 64 MiB")
+	}
+}
+
+func check(t *testing.T, err error) {
+	t.Helper()
+	if err != nil {
+		t.Fatal(err)
 	}
 }

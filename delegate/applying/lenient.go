@@ -1,4 +1,4 @@
-package kubernetes
+package applying
 
 import (
 	"fmt"
@@ -20,9 +20,9 @@ var (
 
 // mend changes an object so that the server takes what it has just refused,
 // and warns of it: of entries of a list with one key the last counts, and
-// fields that the server doesn't know are left out if a flag asks for that.
+// fields that the server doesn't know are left out if they are to be let pass.
 // It gives nil if there is nothing to mend.
-func (a *applier) mend(o *unstructured.Unstructured, refusal error, log io.Writer) *unstructured.Unstructured {
+func mend(o *unstructured.Unstructured, refusal error, validation string, log io.Writer) *unstructured.Unstructured {
 	out := o.DeepCopy()
 	mended := false
 	for _, found := range duplicate.FindAllStringSubmatch(refusal.Error(), -1) {
@@ -31,7 +31,7 @@ func (a *applier) mend(o *unstructured.Unstructured, refusal error, log io.Write
 			say(log, "warning: %s: %s has several entries %s; the last one counts", display(o), found[1], found[2])
 		}
 	}
-	lenient := a.flags.Validation == metav1.FieldValidationIgnore || a.flags.Validation == metav1.FieldValidationWarn
+	lenient := validation == metav1.FieldValidationIgnore || validation == metav1.FieldValidationWarn
 	for _, found := range undeclared.FindAllStringSubmatch(refusal.Error(), -1) {
 		if lenient && dropField(out.Object, found[1]) {
 			mended = true

@@ -1,7 +1,9 @@
-package kubernetes
+package applying
 
 import (
 	"context"
+	"errors"
+	"fmt"
 	"time"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
@@ -11,20 +13,20 @@ import (
 	"k8s.io/apimachinery/pkg/watch"
 )
 
-// judge looks at an object as it is in the cluster, nil if it isn't there, and
+// Judge looks at an object as it is in the cluster, nil if it isn't there, and
 // says whether that is what was waited for. There is nothing to wait for in an
-// object that isn't there: what judge says of nil ends the wait.
-type judge func(live *unstructured.Unstructured) (done bool, err error)
+// object that isn't there: what it says of nil ends the wait.
+type Judge func(live *unstructured.Unstructured) (done bool, err error)
 
 // lookAgain is after how much time an object is read anew although its watch
 // says nothing: one that the server has lost sight of would say nothing for
 // ever.
 const lookAgain = time.Minute
 
-// watchOne shows an object to judge, as it is now and after each change. If
+// Watch shows an object to judge, as it is now and after each change. If
 // the time is up before judge is done, the error is the cause of that.
-func (c *client) watchOne(ctx context.Context, o *unstructured.Unstructured, judge judge) error {
-	res, err := c.resource(o)
+func (c *Cluster) Watch(ctx context.Context, o *unstructured.Unstructured, judge Judge) error {
+	res, err := c.Resource(o)
 	if err != nil {
 		return err
 	}
@@ -65,7 +67,7 @@ func (c *client) watchOne(ctx context.Context, o *unstructured.Unstructured, jud
 
 // follow reads a watch until judge is done or the watch ends, as the server
 // ends watches now and then.
-func follow(ctx context.Context, w watch.Interface, judge judge) (bool, error) {
+func follow(ctx context.Context, w watch.Interface, judge Judge) (bool, error) {
 	for {
 		select {
 		case <-ctx.Done():
@@ -94,5 +96,20 @@ func broken(ctx context.Context, err error) error {
 	if ctx.Err() != nil {
 		return context.Cause(ctx)
 	}
-	return classify(err)
+	return Classify(err)
+}
+
+// Gone waits until a deleted object isn't there any more, finalizers and grace
+// periods included. One that was made anew meanwhile counts as gone.
+func (c *Cluster) Gone(ctx context.Context, o *unstructured.Unstructured) error {
+	err := c.Watch(ctx, o, func(live *unstructured.Unstructured) (bool, error) {
+		return live == nil || live.GetDeletionTimestamp() == nil, nil
+	})
+	switch {
+	case errors.Is(err, ErrNoKind):
+		return nil
+	case err != nil && ctx.Err() != nil:
+		return fmt.Errorf("%s is still there: %w", display(o), err)
+	}
+	return About(o, err)
 }

@@ -1,4 +1,4 @@
-package kubernetes
+package applying
 
 import (
 	"context"
@@ -10,6 +10,7 @@ import (
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
 	"github.com/slipway-cd/slipway/pkg/fault"
 )
@@ -18,9 +19,9 @@ import (
 // that an error of its own.
 const untyped = "failed to create typed patch object"
 
-// classify gives an error of the API its failure type
+// Classify gives an error of the API its failure type
 // (semantics/pipeline §5.1), and a message that says what can be done.
-func classify(err error) error {
+func Classify(err error) error {
 	if err == nil {
 		return nil
 	}
@@ -33,8 +34,8 @@ func classify(err error) error {
 		return fault.New(fault.Unauthenticated, "the cluster refused the credentials: %w", err)
 	case apierrors.IsForbidden(err):
 		return forbidden(err)
-	case missingNamespace(err) != "":
-		return fault.New(fault.NotFound, "the namespace %s doesn't exist; create it, or have the manifests bring it: %w", missingNamespace(err), err)
+	case MissingNamespace(err) != "":
+		return fault.New(fault.NotFound, "the namespace %s doesn't exist; create it, or have the manifests bring it: %w", MissingNamespace(err), err)
 	case apierrors.IsNotFound(err):
 		return fault.New(fault.NotFound, "the cluster: %w", err)
 	case apierrors.HasStatusCause(err, metav1.CauseTypeFieldManagerConflict):
@@ -70,8 +71,8 @@ func forbidden(err error) error {
 
 var namespaceNotFound = regexp.MustCompile(`namespaces "([^"]+)" not found`)
 
-// missingNamespace is the namespace for lack of which something is refused.
-func missingNamespace(err error) string {
+// MissingNamespace is the namespace for lack of which something is refused.
+func MissingNamespace(err error) string {
 	if !apierrors.IsNotFound(err) {
 		return ""
 	}
@@ -93,3 +94,18 @@ func owned(err error) error {
 	return fault.New(fault.Conflict, "%d fields belong to another owner: %s; --force-conflicts among the step's flags takes them over: %w",
 		len(fields), strings.Join(fields, ", "), err).Causing(fault.Unknown)
 }
+
+// About says which object an error is about; its code stays.
+func About(o *unstructured.Unstructured, err error) error {
+	var coded *fault.Error
+	switch {
+	case err == nil:
+		return nil
+	case errors.As(err, &coded):
+		return fault.New(coded.Code, "%s: %w", display(o), err).Causing(coded.Failures...)
+	}
+	return fmt.Errorf("%s: %w", display(o), err)
+}
+
+// display is an object as people see it: Kind/name.
+func display(o *unstructured.Unstructured) string { return o.GetKind() + "/" + o.GetName() }

@@ -1,4 +1,4 @@
-package kubernetes
+package applying
 
 import (
 	"encoding/json"
@@ -10,6 +10,8 @@ import (
 	"sync"
 	"sync/atomic"
 	"testing"
+	"testing/synctest"
+	"time"
 )
 
 // cutting keeps objects and breaks off the first answer to each request.
@@ -138,3 +140,63 @@ func TestAnOverloadedServerIsWaitedFor(t *testing.T) {
 		}
 	}
 }
+
+// A server that has answered before is waited for; one that never has isn't.
+func TestPatience(t *testing.T) {
+	t.Parallel()
+	tests := []struct {
+		name   string
+		heard  bool
+		method string
+		kind   string
+		away   time.Duration
+		same   bool // whether it writes the same each time is said
+		tries  bool
+	}{
+		{"away for ten seconds", true, http.MethodPatch, "application/apply-patch+yaml", 10 * time.Second, false, true},
+		{"away for good", true, http.MethodGet, "", time.Hour, false, false},
+		{"never heard of", false, http.MethodGet, "", 10 * time.Second, false, false},
+		{"may have been done", true, http.MethodPatch, "application/json-patch+json", 10 * time.Second, false, false},
+		{"comes to the same", true, http.MethodPatch, "application/json-patch+json", 10 * time.Second, true, true},
+	}
+	for _, tt := range tests {
+		t.Run(tt.name, func(t *testing.T) {
+			t.Parallel()
+			synctest.Test(t, func(t *testing.T) {
+				began, heard := time.Now(), new(atomic.Bool)
+				heard.Store(tt.heard)
+				p := patient{sends(func(req *http.Request) (*http.Response, error) {
+					if body, err := req.GetBody(); err != nil || body == nil {
+						t.Errorf("the body is %v, %v", body, err)
+					}
+					if time.Since(began) < tt.away {
+						return nil, fmt.Errorf("connection reset")
+					}
+					return &http.Response{StatusCode: http.StatusOK, Body: http.NoBody}, nil
+				}), heard}
+				ctx := t.Context()
+				if tt.same {
+					ctx = Repeatable(ctx)
+				}
+				req, err := http.NewRequestWithContext(ctx, tt.method, "http://cluster", strings.NewReader("x"))
+				check(t, err)
+				req.Header.Set("Content-Type", tt.kind)
+				resp, err := p.RoundTrip(req)
+				if (err == nil) != tt.tries {
+					t.Errorf("after %s: %v, %v", time.Since(began), resp, err)
+				}
+				if resp != nil {
+					check(t, resp.Body.Close())
+				}
+				if waited := time.Since(began); waited > Outage || !tt.heard && waited > 0 {
+					t.Errorf("it took %s", waited)
+				}
+			})
+		})
+	}
+}
+
+// sends is a transport.
+type sends func(*http.Request) (*http.Response, error)
+
+func (f sends) RoundTrip(req *http.Request) (*http.Response, error) { return f(req) }

@@ -1,4 +1,4 @@
-package kubernetes
+package applying
 
 import (
 	"crypto/sha256"
@@ -29,38 +29,33 @@ import (
 	"github.com/slipway-cd/slipway/pkg/task"
 )
 
-// clients keeps the client of each cluster, so that a delegate discovers a
-// cluster's kinds once and re-uses connections.
-type clients struct {
+// Clusters keeps what speaks to each cluster, so that a delegate discovers a
+// cluster's kinds once and re-uses connections. The zero value is ready.
+type Clusters struct {
 	mu    sync.Mutex
-	known map[string]*client
+	known map[string]*Cluster
 }
 
-// client speaks to one cluster with one set of credentials.
-type client struct {
-	config  *rest.Config
-	dynamic dynamic.Interface
-	kinds   discovery.CachedDiscoveryInterface
-	mapper  *restmapper.DeferredDiscoveryRESTMapper
-	// http and base are for what isn't an object: the logs of pods.
-	http *http.Client
-	base *url.URL
-	// checked are the kinds, as schema.GroupVersionKind, whose fields the API
+// Cluster speaks to one cluster with one set of credentials. It may be used side
+// by side.
+type Cluster struct {
+	Config  *rest.Config
+	Dynamic dynamic.Interface
+	Kinds   discovery.CachedDiscoveryInterface
+	Mapper  *restmapper.DeferredDiscoveryRESTMapper
+	// HTTP and Base are for what isn't an object: the logs of pods.
+	HTTP *http.Client
+	Base *url.URL
+	// Checked are the kinds, as schema.GroupVersionKind, whose fields the API
 	// server is known to check by itself.
-	checked sync.Map
+	Checked sync.Map
 }
-
-// Requests a second and at once. A delegate deploys many services side by
-// side; the API server's own fairness protects it.
-const (
-	queries = 500
-	burst   = 1000
-)
 
 // maxClients bounds the memory that clusters' kinds take, some 2 MB each.
 const maxClients = 32
 
-func (c *clients) get(cluster task.Cluster) (*client, error) {
+// Get gives what speaks to a cluster; nothing is sent yet.
+func (c *Clusters) Get(cluster task.Cluster) (*Cluster, error) {
 	doc, err := json.Marshal(cluster) //nolint:gosec // only its hash is kept
 	if err != nil {
 		return nil, fmt.Errorf("encode the cluster's access: %w", err)
@@ -72,23 +67,24 @@ func (c *clients) get(cluster task.Cluster) (*client, error) {
 	if known := c.known[key]; known != nil {
 		return known, nil
 	}
-	made, err := newClient(cluster)
+	made, err := Connect(cluster)
 	if err != nil {
 		return nil, err
 	}
 	if c.known == nil || len(c.known) >= maxClients {
-		c.known = map[string]*client{}
+		c.known = map[string]*Cluster{}
 	}
 	c.known[key] = made
 	return made, nil
 }
 
-func newClient(cluster task.Cluster) (*client, error) {
+// Connect prepares to speak to a cluster; nothing is sent yet.
+func Connect(cluster task.Cluster) (*Cluster, error) {
 	cfg, err := config(cluster)
 	if err != nil {
 		return nil, fault.New(fault.Invalid, "the cluster's access: %w", err)
 	}
-	cfg.QPS, cfg.Burst, cfg.UserAgent = queries, burst, "slipway-delegate"
+	cfg.QPS, cfg.UserAgent = -1, "slipway-delegate" // as many requests as come: the API server's own fairness protects it
 	heard := new(atomic.Bool)
 	cfg.Wrap(func(next http.RoundTripper) http.RoundTripper { return patient{next, heard} })
 	httpClient, err := rest.HTTPClientFor(cfg)
@@ -108,8 +104,8 @@ func newClient(cluster task.Cluster) (*client, error) {
 		return nil, fault.New(fault.Invalid, "the cluster's access: %w", err)
 	}
 	kinds := memory.NewMemCacheClient(asker)
-	return &client{
-		config: cfg, dynamic: d, kinds: kinds, mapper: restmapper.NewDeferredDiscoveryRESTMapper(kinds), http: httpClient, base: base,
+	return &Cluster{
+		Config: cfg, Dynamic: d, Kinds: kinds, Mapper: restmapper.NewDeferredDiscoveryRESTMapper(kinds), HTTP: httpClient, Base: base,
 	}, nil
 }
 
@@ -172,42 +168,31 @@ func Requests(c task.Cluster, base *http.Transport, over func(http.RoundTripper)
 	return strings.TrimSuffix(at.String(), "/"), via, nil
 }
 
-// errNoKind: nothing in the cluster can be of a kind.
-var errNoKind = errors.New("the cluster has no kind")
+// ErrNoKind says that nothing in the cluster can be of a kind.
+var ErrNoKind = errors.New("the cluster has no kind")
 
-// mapping finds the resource of a kind. A kind that isn't known may have been
+// Mapping finds the resource of a kind. A kind that isn't known may have been
 // added since, so the cluster is asked once more.
-func (c *client) mapping(gvk schema.GroupVersionKind) (*meta.RESTMapping, error) {
-	m, err := c.mapper.RESTMapping(gvk.GroupKind(), gvk.Version)
+func (c *Cluster) Mapping(gvk schema.GroupVersionKind) (*meta.RESTMapping, error) {
+	m, err := c.Mapper.RESTMapping(gvk.GroupKind(), gvk.Version)
 	if meta.IsNoMatchError(err) {
-		c.mapper.Reset()
-		m, err = c.mapper.RESTMapping(gvk.GroupKind(), gvk.Version)
+		c.Mapper.Reset()
+		m, err = c.Mapper.RESTMapping(gvk.GroupKind(), gvk.Version)
 	}
 	if meta.IsNoMatchError(err) {
-		return nil, fault.New(fault.Invalid, "%w %s in %s", errNoKind, gvk.Kind, gvk.GroupVersion())
+		return nil, fault.New(fault.Invalid, "%w %s in %s", ErrNoKind, gvk.Kind, gvk.GroupVersion())
 	}
-	return m, classify(err)
+	return m, Classify(err)
 }
 
-// resource is the endpoint of an object.
-func (c *client) resource(o *unstructured.Unstructured) (dynamic.ResourceInterface, error) {
-	m, err := c.mapping(o.GroupVersionKind())
+// Resource is the endpoint of an object.
+func (c *Cluster) Resource(o *unstructured.Unstructured) (dynamic.ResourceInterface, error) {
+	m, err := c.Mapping(o.GroupVersionKind())
 	if err != nil {
 		return nil, err
 	}
 	if m.Scope.Name() == meta.RESTScopeNameNamespace {
-		return c.dynamic.Resource(m.Resource).Namespace(o.GetNamespace()), nil
+		return c.Dynamic.Resource(m.Resource).Namespace(o.GetNamespace()), nil
 	}
-	return c.dynamic.Resource(m.Resource), nil
-}
-
-// The resources that the package itself reads and writes.
-func secrets() schema.GroupVersionResource {
-	return schema.GroupVersionResource{Version: "v1", Resource: "secrets"}
-}
-func services() schema.GroupVersionResource {
-	return schema.GroupVersionResource{Version: "v1", Resource: "services"}
-}
-func pods() schema.GroupVersionResource {
-	return schema.GroupVersionResource{Version: "v1", Resource: "pods"}
+	return c.Dynamic.Resource(m.Resource), nil
 }
