@@ -55,7 +55,7 @@ func rules() []rule {
 		{
 			name: "what decides is pure",
 			packages: []string{
-				"pkg/artifact", "pkg/builtin", "pkg/connector/...", "pkg/dispatch", "pkg/document", "pkg/entity", "pkg/expr", "pkg/fault", "pkg/filesource", "pkg/identity", "pkg/input", "pkg/notify/message", "pkg/plan", "pkg/provision", "pkg/provisioner/...", "pkg/ref", "pkg/step/...", "pkg/swimlane/...", "pkg/task", "pkg/template",
+				"pkg/artifact", "pkg/builtin", "pkg/connector/...", "pkg/dispatch", "pkg/document", "pkg/entity", "pkg/expr", "pkg/fault", "pkg/filesource", "pkg/identity", "pkg/input", "pkg/notify/message", "pkg/plan", "pkg/planning", "pkg/provision", "pkg/provisioner/...", "pkg/ref", "pkg/step/...", "pkg/swimlane/...", "pkg/task", "pkg/template",
 				"pkg/trigger", "pkg/trigger/cron", "pkg/trigger/match", "pkg/yamldoc",
 			},
 			except: []string{"pkg/step/steptest"},
@@ -63,7 +63,7 @@ func rules() []rule {
 			reason: "the same input gives the same decision, anywhere, without anything running",
 		},
 		{
-			name: "what runs doesn't save", packages: []string{"pkg/engine", "pkg/execution", "pkg/launch", "pkg/resolve", "pkg/target"},
+			name: "what runs doesn't save", packages: []string{"pkg/engine", "pkg/execution", "pkg/launch", "pkg/planning", "pkg/resolve", "pkg/target"},
 			never: []string{module + "/pkg/catalog", module + "/pkg/lint", module + "/pkg/builtin"}, indirect: true,
 			reason: "whoever runs a pipeline reads documents that were saved, with the step types that it is given",
 		},

@@ -3,7 +3,6 @@ package engine
 import (
 	"context"
 	"fmt"
-	"slices"
 
 	"github.com/slipway-cd/slipway/pkg/expr"
 	"github.com/slipway-cd/slipway/pkg/fault"
@@ -66,12 +65,7 @@ func (r *Reader) ResolveBlank(
 func (r *Reader) ResolveOutside(
 	ctx context.Context, of store.EntityKey, pipeline *yamldoc.Node, texts map[string]string, names map[string]expr.Value, blank bool,
 ) (Texts, error) {
-	head := *pipeline
-	head.Entries = slices.DeleteFunc(slices.Clone(pipeline.Entries), func(e yamldoc.Entry) bool { return e.Key == "stages" })
-	p, err := plan.Build(plan.Source{Pipeline: &head})
-	if err != nil {
-		return Texts{}, err
-	}
+	p := plan.Outside(pipeline)
 	scope := resolve.New(resolve.Config{
 		Context: ctx, Plan: p, Node: p.Root, State: func(plan.NodeID) plan.State { return plan.State{} },
 		Execution: store.Execution{Scope: of.Scope, Pipeline: of.ID}, Entities: r.store.Entities, Mail: r.mail, Now: r.now(),

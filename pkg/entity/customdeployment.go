@@ -14,8 +14,16 @@ const deployCustom = "CustomDeployment"
 // TemplateRef names the deployment template that a stage, a service or an
 // infrastructure definition is made for.
 type TemplateRef struct {
+	Doc   *yamldoc.Node // all of it; nil: none is named
 	Name  yamldoc.Field[string]
 	Label yamldoc.Field[string] // empty: the stable version
+}
+
+// TemplateRefOf reads a reference that has been checked, as it stands in a plan.
+func TemplateRefOf(doc *yamldoc.Node) TemplateRef {
+	var t TemplateRef
+	services{newDecoder(ref.Pipeline, yamldoc.NewReport(""), Options{})}.customRef(&t)(yamldoc.Sub(doc, ""))
+	return t
 }
 
 // customTemplate decodes the body of a deployment template.
@@ -30,6 +38,7 @@ func (d services) customTemplate(v yamldoc.Value) {
 func (d services) customRef(t *TemplateRef, more ...document.Keys) func(yamldoc.Value) {
 	return func(v yamldoc.Value) {
 		var at yamldoc.Value
+		t.Doc = v.Node
 		d.Fields(v, document.Merge(append(more, document.Keys{
 			"templateRef": func(v yamldoc.Value) {
 				at = v

@@ -44,6 +44,7 @@ func (d *decoder) lane(common document.Keys, template *TemplateRef) *swimlane.De
 // Group.
 type Deployment struct {
 	Type         yamldoc.Field[string]
+	Several      bool        // see the function Several
 	CustomRef    TemplateRef // of a custom deployment
 	Service      StageService
 	Services     StageServices
@@ -51,19 +52,16 @@ type Deployment struct {
 	Provisioner  Provisioner
 	Environments StageEnvironments
 	Group        StageGroup
-	// Multi says how the deployments of a stage with several go on.
-	Multi struct {
-		MaxConcurrency yamldoc.Field[int]
-		OnFailure      yamldoc.Field[string] // RunAll or SkipQueued
-		When           yamldoc.Field[string]
-	}
+	// Multi says how the deployments of a stage with several go on: its Doc,
+	// MaxConcurrency, OnFailure and When are those of a strategy.
+	Multi Looping
 }
 
 // Provisioner is the section of a stage whose steps make what it deploys to
 // (semantics/pipeline §7.16).
 type Provisioner struct {
-	Steps         []StepItem
-	RollbackSteps []StepItem
+	Steps         StepList
+	RollbackSteps StepList
 }
 
 // section reads a provisioner section. What it makes is the one infrastructure of the
@@ -130,9 +128,10 @@ func (d deployments) deployment(s *Deployment, p place) document.Keys {
 }
 
 func (d deployments) multiDeployment(v yamldoc.Value, s *Deployment) {
+	s.Multi.Doc = v.Node
 	d.Fields(v, document.Keys{
 		"maxConcurrency": d.Count(&s.Multi.MaxConcurrency),
-		"onFailure":      d.Literal(&s.Multi.OnFailure, "RunAll", "SkipQueued"),
+		"onFailure":      d.Literal(&s.Multi.OnFailure, runAll, skipQueued),
 		"when":           d.Condition(&s.Multi.When),
 	})
 }

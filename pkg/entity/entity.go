@@ -26,7 +26,8 @@ import (
 // set, that of its kind.
 type Entity struct {
 	Kind  ref.Kind
-	Scope ref.Scope // where it lives: the document's, filled up from Options.Scope
+	Doc   *yamldoc.Node // what stands below the key of its kind
+	Scope ref.Scope     // where it lives: the document's, filled up from Options.Scope
 	Meta
 	// Parent is the environment of an infrastructure definition or the pipeline
 	// of a trigger or an input set, whose identifier is unique within it alone
@@ -114,9 +115,8 @@ func Decode(doc *yamldoc.Node, r *yamldoc.Report, o Options) *Entity {
 		r.Errorf(yamldoc.Sub(doc, string(kind)), document.WrongType, "found %s; want a mapping with the keys of a document of the kind %s", found, kind)
 		return nil
 	}
-	e := &Entity{Kind: kind, Scope: o.Scope}
-	d := &decoder{Decoder: document.New(r), options: o, kind: kind}
-	d.Why, d.Refer = why, d.refer
+	e := &Entity{Kind: kind, Doc: v.Node, Scope: o.Scope}
+	d := newDecoder(kind, r, o)
 	d.scopeOf(v, e)
 	d.entity(v, e)
 	if kind != ref.Secret { // whose texts are never expressions
@@ -124,6 +124,18 @@ func Decode(doc *yamldoc.Node, r *yamldoc.Report, o Options) *Entity {
 	}
 	e.References, e.Files = d.references, d.stored
 	return e
+}
+
+// DecodePart is Decode for what stands below the root key of a kind.
+func DecodePart(kind ref.Kind, doc *yamldoc.Node, r *yamldoc.Report, o Options) *Entity {
+	root := &yamldoc.Node{Kind: yamldoc.Mapping, Line: doc.Line, Column: doc.Column, Entries: []yamldoc.Entry{{Key: string(kind), Line: doc.Line, Column: doc.Column, Value: doc}}}
+	return Decode(root, r, o)
+}
+
+func newDecoder(kind ref.Kind, r *yamldoc.Report, o Options) *decoder {
+	d := &decoder{Decoder: document.New(r), options: o, kind: kind}
+	d.Why, d.Refer = why, d.refer
+	return d
 }
 
 func (d *decoder) entity(v yamldoc.Value, e *Entity) {

@@ -15,13 +15,13 @@ func (d *decoder) bounded(v yamldoc.Value, err error) {
 // stageNodes are the nodes that a list of stages comes to, as far as its loops
 // are written out; members are those that run at once if it is of a parallel
 // block, where nested blocks are part of it (semantics/pipeline §1.3).
-func stageNodes(items []StageItem) (nodes, members int) {
-	for _, item := range items {
+func stageNodes(list StageList) (nodes, members int) {
+	for _, item := range list.Items {
 		n, m := 0, 1
 		switch {
 		case item.Stage != nil:
 			n = item.Stage.nodes()
-		case item.Parallel != nil:
+		case item.Parallel.Items != nil:
 			n, m = stageNodes(item.Parallel)
 			n = extent.Add(n, 1)
 		default:
@@ -33,15 +33,15 @@ func stageNodes(items []StageItem) (nodes, members int) {
 }
 
 // stepNodes are those of a list of steps, likewise.
-func stepNodes(items []StepItem) (nodes, members int) {
-	for _, item := range items {
+func stepNodes(list StepList) (nodes, members int) {
+	for _, item := range list.Items {
 		n, m := 0, 1
 		switch {
 		case item.Step != nil:
 			n = item.Step.Loop.nodes(1)
 		case item.Group != nil:
 			n = item.Group.nodes()
-		case item.Parallel != nil:
+		case item.Parallel.Items != nil:
 			n, m = stepNodes(item.Parallel)
 			n = extent.Add(n, 1)
 		default:
@@ -64,7 +64,7 @@ func (g *StepGroup) nodes() int {
 	return g.Loop.nodes(extent.Add(1, sections(g.Steps, g.RollbackSteps)))
 }
 
-func sections(steps, back []StepItem) int {
+func sections(steps, back StepList) int {
 	forth, _ := stepNodes(steps)
 	undone, _ := stepNodes(back)
 	return extent.Add(forth, undone)

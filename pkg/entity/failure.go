@@ -122,9 +122,9 @@ func (d steps) actionType(v yamldoc.Value, a *Action, l level) {
 	switch typ := f.Value; {
 	case (typ == actionGroupAgain || typ == actionGroupBack) && l.node != "stepGroup":
 		d.Errorf(v, badStrategy, "%s is for a stepGroup only; this is a %s", typ, l.node)
-	case (typ == actionRollback || typ == actionUndo) && l.stage == StageApproval:
+	case (typ == actionRollback || typ == actionUndo) && l.stage == stageApproval:
 		d.Errorf(v, badStrategy, "%s can't be used in an Approval stage: it has nothing to roll back", typ)
-	case typ == actionRollback && l.stage == StagePipeline:
+	case typ == actionRollback && l.stage == stagePipeline:
 		d.Errorf(v, badStrategy, "%s can't be used in a Pipeline stage: the other pipeline rolls itself back", typ)
 	case slices.Contains(l.within, typ):
 		d.Errorf(v, badStrategy, "%s can't be the fallback of %s", typ, typ)

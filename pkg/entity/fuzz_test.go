@@ -6,8 +6,7 @@ import (
 	"path/filepath"
 	"testing"
 
-	"github.com/slipway-cd/slipway/pkg/plan"
-	"github.com/slipway-cd/slipway/pkg/yamldoc"
+	"github.com/slipway-cd/slipway/pkg/planning"
 )
 
 // planned: what is accepted can be planned. Runtime inputs would have to be
@@ -17,12 +16,12 @@ func planned(t *testing.T, data []byte) {
 	if bytes.Contains(data, []byte("<+")) {
 		return
 	}
-	docs, _ := yamldoc.Parse("", data)
-	for _, doc := range docs {
-		if doc.Get("pipeline") == nil {
+	entities, _ := decode("", data, project)
+	for _, e := range entities {
+		if e.Pipeline == nil {
 			continue
 		}
-		if _, err := plan.Build(plan.Source{Pipeline: doc.Get("pipeline")}); err != nil {
+		if _, err := planning.Build(planning.Source{Pipeline: e.Pipeline}); err != nil {
 			t.Errorf("it was accepted, but can't be planned: %v", err)
 		}
 	}

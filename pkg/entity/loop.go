@@ -8,10 +8,17 @@ import (
 	"github.com/slipway-cd/slipway/pkg/yamldoc"
 )
 
+// What a failure of one iteration does to those that haven't begun.
+const (
+	runAll     = "RunAll"
+	skipQueued = "SkipQueued"
+)
+
 // Looping is a looping strategy (semantics/pipeline §6). Its kind is the one
 // field of Matrix, Repeat and Parallelism that is set; none without a
 // strategy.
 type Looping struct {
+	Doc            *yamldoc.Node // all of it; nil: there is none
 	Parallelism    yamldoc.Field[int]
 	Matrix         Matrix
 	Repeat         Repeat
@@ -22,6 +29,12 @@ type Looping struct {
 	times   int  // how often it runs
 	written bool // that is known, because it is written out
 }
+
+// SkipsQueued says whether a failure skips the iterations that haven't begun.
+func (l Looping) SkipsQueued() bool { return l.OnFailure.Value == skipQueued }
+
+// RunsAll says whether a failure skips none of them, where it is said.
+func (l Looping) RunsAll() bool { return l.OnFailure.Value == runAll }
 
 // set says whether there is a strategy.
 func (l Looping) set() bool {
@@ -50,6 +63,9 @@ type Repeat struct {
 
 func (d steps) looping(l *Looping) func(yamldoc.Value) {
 	return func(v yamldoc.Value) {
+		if v.Is(yamldoc.Mapping) && len(v.Node.Entries) > 0 {
+			l.Doc = v.Node
+		}
 		if d.Blank(v) {
 			return
 		}
@@ -59,7 +75,7 @@ func (d steps) looping(l *Looping) func(yamldoc.Value) {
 			"repeat":         func(v yamldoc.Value) { d.repeat(v, &l.Repeat) },
 			"maxConcurrency": d.Count(&l.MaxConcurrency),
 			"when":           d.Condition(&l.When),
-			"onFailure":      d.Literal(&l.OnFailure, "RunAll", "SkipQueued"),
+			"onFailure":      d.Literal(&l.OnFailure, runAll, skipQueued),
 		})
 		d.OneOf(v, "matrix", "repeat", "parallelism")
 		if l.times, l.written = extent.Written(v.Node); l.written {

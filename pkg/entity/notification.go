@@ -56,7 +56,7 @@ type NotificationBody struct {
 const (
 	BodyJSON = "JSON"
 	BodyYAML = "YAML"
-	BodyText = "STRING"
+	bodyText = "STRING"
 	BodyHTML = "HTML"
 )
 
@@ -158,7 +158,7 @@ func (d notifications) notificationRule(v yamldoc.Value) NotificationRule {
 // depends on whether its inputs are filled in.
 func (d notifications) notificationBody(v yamldoc.Value, b *NotificationBody, content func(*string) func(yamldoc.Value)) {
 	d.Fields(v, document.Keys{
-		"type":    d.Literal(&b.Type, BodyJSON, BodyYAML, BodyText, BodyHTML),
+		"type":    d.Literal(&b.Type, BodyJSON, BodyYAML, bodyText, BodyHTML),
 		"content": content(&b.Content),
 	})
 	d.Need(v, "type", "content")

@@ -15,12 +15,12 @@ import (
 const (
 	EnvGlobal    = "ENV_GLOBAL_OVERRIDE"
 	EnvService   = "ENV_SERVICE_OVERRIDE"
-	InfraGlobal  = "INFRA_GLOBAL_OVERRIDE"
-	InfraService = "INFRA_SERVICE_OVERRIDE"
+	infraGlobal  = "INFRA_GLOBAL_OVERRIDE"
+	infraService = "INFRA_SERVICE_OVERRIDE"
 )
 
 // OverrideTypes lists them in that order.
-func OverrideTypes() []string { return []string{EnvGlobal, EnvService, InfraGlobal, InfraService} }
+func OverrideTypes() []string { return []string{EnvGlobal, EnvService, infraGlobal, infraService} }
 
 // Override is a document of overrides: what services get in an environment
 // instead of what they define (semantics/entities §8). A serviceOverrides

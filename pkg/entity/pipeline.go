@@ -11,7 +11,9 @@ import (
 
 // Pipeline is a pipeline's document (semantics/pipeline §1.1).
 type Pipeline struct {
-	Stages               []StageItem
+	Doc                  *yamldoc.Node // all of it
+	Identifier, Name     yamldoc.Field[string]
+	Stages               StageList
 	Variables            []Variable
 	Timeout              yamldoc.Field[time.Duration]
 	DelegateSelectors    yamldoc.Field[[]string]
@@ -21,17 +23,48 @@ type Pipeline struct {
 	NotificationRules    []NotificationRule // those that are switched on
 }
 
+// StageList is a list of stages, with the line that it begins in.
+type StageList struct {
+	Items []StageItem
+	Line  int
+}
+
 // StageItem is an item of a list of stages: a stage, stages that run at the
 // same time, or stages that a template left to who uses it. These are like the
 // list's own, and may be none.
 type StageItem struct {
 	Stage    *Stage
-	Parallel []StageItem
-	Insert   []StageItem
+	Parallel StageList
+	Insert   StageList
+}
+
+// Flat are the items of the list with those of its inserts in their place.
+func (l StageList) Flat() []StageItem {
+	var out []StageItem
+	for _, item := range l.Items {
+		if len(item.Insert.Items) > 0 {
+			out = append(out, item.Insert.Flat()...)
+		} else {
+			out = append(out, item)
+		}
+	}
+	return out
+}
+
+// All are the stages of the list, with those of its parallel blocks.
+func (l StageList) All() []*Stage {
+	var out []*Stage
+	for _, item := range l.Flat() {
+		if item.Stage != nil {
+			out = append(out, item.Stage)
+		}
+		out = append(out, item.Parallel.All()...)
+	}
+	return out
 }
 
 func (d pipelines) pipeline(v yamldoc.Value, e *Entity) *Pipeline {
-	p := &Pipeline{}
+	p := &Pipeline{Doc: v.Node}
 	d.Fields(v, document.Merge(d.meta(e), d.pipelineKeys(p), document.Keys{
 		"template":          d.link,
 		"notificationRules": notifications(d).notificationRules(&p.NotificationRules),
@@ -40,6 +73,7 @@ func (d pipelines) pipeline(v yamldoc.Value, e *Entity) *Pipeline {
 	if !linked(v) {
 		d.Need(v, "stages")
 	}
+	p.Identifier, p.Name = e.Identifier, e.Name
 	d.checkBarriers(p)
 	deployments(d).checkPropagation(p.Stages, map[string]*Stage{})
 	return p
@@ -72,8 +106,8 @@ func (d pipelines) codebase(v yamldoc.Value) document.Keys {
 }
 
 // stages decodes a list of stages; ids are the identifiers of the pipeline.
-func (d pipelines) stages(v yamldoc.Value, ids document.Seen) []StageItem {
-	var out []StageItem
+func (d pipelines) stages(v yamldoc.Value, ids document.Seen) StageList {
+	out := StageList{Line: line(v)}
 	for item := range d.Items(v) {
 		var one StageItem
 		d.Named(item, "stageItem")
@@ -83,13 +117,13 @@ func (d pipelines) stages(v yamldoc.Value, ids document.Seen) []StageItem {
 			"insert":   d.insert("stages", func(v yamldoc.Value) { one.Insert = d.stages(v, ids) }),
 		})
 		d.OneOf(item, "stage", "parallel", "insert")
-		out = append(out, one)
+		out.Items = append(out.Items, one)
 	}
 	d.Filled(v, document.EmptyList, "found no stages; want one at least")
 	return out
 }
 
-func (d pipelines) parallelStages(v yamldoc.Value, ids document.Seen) []StageItem {
+func (d pipelines) parallelStages(v yamldoc.Value, ids document.Seen) StageList {
 	out := d.stages(v, ids)
 	_, members := stageNodes(out)
 	d.bounded(v, extent.Members(members))
@@ -111,6 +145,14 @@ func (d *decoder) insert(content string, decode func(yamldoc.Value)) func(yamldo
 			},
 		})
 	}
+}
+
+// line is where a value begins; 0 for one that isn't there.
+func line(v yamldoc.Value) int {
+	if v.Node == nil {
+		return 0
+	}
+	return v.Node.Line
 }
 
 // nodeID decodes the identifier of a stage, a step or a step group.

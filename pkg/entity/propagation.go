@@ -27,14 +27,9 @@ func (d deployments) fromStage(f *yamldoc.Field[string]) func(yamldoc.Value) {
 // of it. What a member of the same parallel block has is taken as it is
 // written, since nobody knows which begins first; so it mustn't be an
 // expression.
-func (d deployments) checkPropagation(stages []StageItem, earlier map[string]*Stage) {
-	for _, item := range stages {
-		if len(item.Insert) > 0 {
-			d.checkPropagation(item.Insert, earlier)
-			continue
-		}
-		var together []*Stage
-		collect([]StageItem{item}, &together)
+func (d deployments) checkPropagation(stages StageList, earlier map[string]*Stage) {
+	for _, item := range stages.Flat() {
+		together := StageList{Items: []StageItem{item}}.All()
 		for _, s := range together {
 			if s.Deployment != nil {
 				d.checkSources(s, earlier, together)
@@ -43,17 +38,6 @@ func (d deployments) checkPropagation(stages []StageItem, earlier map[string]*St
 		for _, s := range together {
 			earlier[s.Identifier.Value] = s
 		}
-	}
-}
-
-// collect lists the stages of a list and of what is in it.
-func collect(items []StageItem, into *[]*Stage) {
-	for _, item := range items {
-		if item.Stage != nil {
-			*into = append(*into, item.Stage)
-		}
-		collect(item.Parallel, into)
-		collect(item.Insert, into)
 	}
 }
 

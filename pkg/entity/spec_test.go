@@ -246,11 +246,11 @@ func TestPipelineIsTyped(t *testing.T) {
 	t.Parallel()
 	decoded, _ := decode("", read(t, "testdata/ok/pipeline-everything.yaml"), project)
 	p := decoded[0].Pipeline
-	if p == nil || len(p.Stages) != 2 || len(p.Stages[1].Parallel) != 2 || len(p.Variables) != 4 {
+	if p == nil || len(p.Stages.Items) != 2 || len(p.Stages.Items[1].Parallel.Items) != 2 || len(p.Variables) != 4 {
 		t.Fatalf("the pipeline was read as %+v", p)
 	}
-	deploy := p.Stages[1].Parallel[0].Stage
-	check := deploy.Steps[2].Step
+	deploy := p.Stages.Items[1].Parallel.Items[0].Stage
+	check := deploy.Steps.Items[2].Step
 	retry := check.FailureStrategies[0].Action
 	got := map[string]any{
 		"timeout":        p.Timeout.Value.Hours(),
@@ -259,13 +259,13 @@ func TestPipelineIsTyped(t *testing.T) {
 		"service":        deploy.Deployment.Service.Ref.Value,
 		"infrastructure": deploy.Deployment.Environment.Infrastructures[0].Identifier.Value,
 		"inputs":         deploy.Deployment.Service.Inputs.At("serviceDefinition", "type").Value,
-		"in a group":     deploy.Steps[0].Group.Steps[0].Parallel[1].Group.Steps[0].Step.Type.Value,
+		"in a group":     deploy.Steps.Items[0].Group.Steps.Items[0].Parallel.Items[1].Group.Steps.Items[0].Step.Type.Value,
 		"condition":      check.When.Condition.Expr,
 		"retries":        retry.RetryCount.Value,
 		"intervals":      len(retry.RetryIntervals),
 		"fallback":       retry.Then.Type.Value,
 		"last resort":    retry.Then.Then.Type.Value,
-		"rollback":       deploy.RollbackSteps[0].Step.Type.Value,
+		"rollback":       deploy.RollbackSteps.Items[0].Step.Type.Value,
 		"place":          fmt.Sprintf("%d:%d %s", check.Type.At.Line, check.Type.At.Column, check.Type.At.Path),
 	}
 	want := map[string]any{

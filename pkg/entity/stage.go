@@ -4,15 +4,16 @@ import (
 	"time"
 
 	"github.com/slipway-cd/slipway/pkg/document"
+	"github.com/slipway-cd/slipway/pkg/ref"
 	"github.com/slipway-cd/slipway/pkg/yamldoc"
 )
 
 // The types of a stage that Slipway runs.
 const (
 	StageDeployment = "Deployment"
-	StageApproval   = "Approval"
+	stageApproval   = "Approval"
 	StageCustom     = "Custom"
-	StagePipeline   = "Pipeline"
+	stagePipeline   = "Pipeline"
 )
 
 // stageCI is a stage that builds, which Slipway doesn't.
@@ -27,6 +28,7 @@ func otherStageTypes() []string {
 
 // Stage is a stage (semantics/pipeline §1.2).
 type Stage struct {
+	Doc               *yamldoc.Node // all of it
 	Identifier        yamldoc.Field[string]
 	Name              yamldoc.Field[string]
 	Description       yamldoc.Field[string]
@@ -34,31 +36,32 @@ type Stage struct {
 	Tags              yamldoc.Field[map[string]string]
 	When              When
 	Variables         []Variable
+	VariablesDoc      *yamldoc.Node // the same, as they stand
 	FailureStrategies []FailureStrategy
 	DelegateSelectors yamldoc.Field[[]string]
 	Timeout           yamldoc.Field[time.Duration]
 	// RunMode says who lets the stage begin (semantics/pipeline §1.2).
 	RunMode struct {
-		Type    yamldoc.Field[string]        // RunManual or RunAuto
+		Type    yamldoc.Field[string]        // RunManual or runAuto
 		Timeout yamldoc.Field[time.Duration] // how long RunManual waits for somebody
 	}
 	Loop          Looping
 	Deployment    *Deployment // of a Deployment stage
 	Chain         *Chain      // of a Pipeline stage
-	Steps         []StepItem
-	RollbackSteps []StepItem
+	Steps         StepList
+	RollbackSteps StepList
 }
 
 // The types of a stage's RunMode.
 const (
 	RunManual = "Manual"
-	RunAuto   = "Auto"
+	runAuto   = "Auto"
 )
 
 func (d pipelines) runMode(v yamldoc.Value, s *Stage) {
 	manual := document.Peek(v, "type") == RunManual
 	d.Fields(v, document.Keys{
-		"type": d.Literal(&s.RunMode.Type, RunManual, RunAuto),
+		"type": d.Literal(&s.RunMode.Type, RunManual, runAuto),
 		"timeout": func(v yamldoc.Value) {
 			if s.RunMode.Timeout = d.Duration(v); !manual && s.RunMode.Timeout.Set {
 				d.Warnf(v, document.WrongValue, "a stage that begins by itself waits for nobody; the timeout changes nothing")
@@ -72,7 +75,7 @@ func (d pipelines) runMode(v yamldoc.Value, s *Stage) {
 }
 
 func (d pipelines) stage(v yamldoc.Value, ids document.Seen) *Stage {
-	s := &Stage{}
+	s := &Stage{Doc: v.Node}
 	d.Fields(v, document.Merge(d.stageKeys(s, document.Peek(v, "type")), document.Keys{
 		"identifier": func(v yamldoc.Value) {
 			s.Identifier = d.nodeID(v)
@@ -85,15 +88,23 @@ func (d pipelines) stage(v yamldoc.Value, ids document.Seen) *Stage {
 	return s
 }
 
+// StageOf reads a stage that has been checked again, as it stands in a plan.
+func StageOf(doc *yamldoc.Node, o Options) *Stage {
+	return pipelines{newDecoder(ref.Pipeline, yamldoc.NewReport(""), o)}.stage(yamldoc.Sub(doc, ""), document.Seen{})
+}
+
 // stageKeys are the keys that a template of a stage has too.
 func (d pipelines) stageKeys(s *Stage, typ string) document.Keys {
 	known := document.Keys{
-		"description":       d.Text(&s.Description),
-		"tags":              d.Texts(&s.Tags),
-		"type":              d.Supported(&s.Type, "stage type", []string{StageDeployment, StageApproval, StageCustom, StagePipeline}, otherStageTypes()...),
-		"spec":              func(v yamldoc.Value) { d.stageSpec(v, typ, s) },
-		"when":              d.when(&s.When, "pipelineStatus"),
-		"variables":         d.variables(&s.Variables),
+		"description": d.Text(&s.Description),
+		"tags":        d.Texts(&s.Tags),
+		"type":        d.Supported(&s.Type, "stage type", []string{StageDeployment, stageApproval, StageCustom, stagePipeline}, otherStageTypes()...),
+		"spec":        func(v yamldoc.Value) { d.stageSpec(v, typ, s) },
+		"when":        d.when(&s.When, "pipelineStatus"),
+		"variables": func(v yamldoc.Value) {
+			s.VariablesDoc = v.Node
+			d.variables(&s.Variables)(v)
+		},
 		"failureStrategies": steps(d).failureStrategies(&s.FailureStrategies, level{node: "stage", stage: typ}),
 		"delegateSelectors": d.Words(&s.DelegateSelectors),
 		"timeout":           d.Time(&s.Timeout),
@@ -102,7 +113,7 @@ func (d pipelines) stageKeys(s *Stage, typ string) document.Keys {
 		"dependsOn":         d.Never("stages run in the order in which they are written, and beside each other in parallel blocks; write them so in place of dependsOn"),
 		"template":          d.link,
 	}
-	if typ == StagePipeline {
+	if typ == stagePipeline {
 		known["delegateSelectors"] = d.Never("a Pipeline stage runs nothing on a delegate; give selectors to the other pipeline")
 		known["runMode"] = d.Never("a Pipeline stage isn't run by hand; give the first stage of the other pipeline a runMode")
 	}
@@ -133,7 +144,7 @@ func (d pipelines) stageSpec(v yamldoc.Value, typ string, s *Stage) {
 	}
 	switch typ {
 	case StageDeployment:
-		s.Deployment = &Deployment{}
+		s.Deployment = &Deployment{Several: Several(v.Node)}
 		d.Fields(v, document.Merge(known, deployments(d).deployment(s.Deployment, p)))
 		d.Need(v, "execution")
 		deployments(d).madeAlone(v)
@@ -143,10 +154,10 @@ func (d pipelines) stageSpec(v yamldoc.Value, typ string, s *Stage) {
 		d.Need(v, "deploymentType")
 		d.OneOf(v, "service", "services", "serviceConfig")
 		d.OneOf(v, "environment", "environments", "environmentGroup", "infrastructure")
-	case StagePipeline:
+	case stagePipeline:
 		s.Chain = &Chain{}
 		d.chain(v, s.Chain)
-	case StageApproval, StageCustom:
+	case stageApproval, StageCustom:
 		d.Fields(v, known)
 		d.Need(v, "execution")
 	}

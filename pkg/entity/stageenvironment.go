@@ -19,8 +19,9 @@ type StageEnvironment struct {
 	// From is the stage whose environment this is (useFromStage), and whose
 	// infrastructure, unless this one chooses infrastructures of its own.
 	From yamldoc.Field[string]
-	// OverrideInputs are values for inputs of the overrides of the service.
-	OverrideInputs *yamldoc.Node
+	// OverrideInputs are values for inputs of the overrides of the services, by
+	// service; empty: of all.
+	OverrideInputs map[string]*yamldoc.Node
 }
 
 // chooses says whether infrastructures are chosen here.
@@ -60,6 +61,12 @@ type Filter struct {
 	Tags       *yamldoc.Node // a mapping, or an expression for one
 }
 
+// PassesAll says whether nothing fails to pass the filter.
+func (f Filter) PassesAll() bool { return f.Type.Value == "all" }
+
+// EveryTag says whether all tags are wanted, not any of them.
+func (f Filter) EveryTag() bool { return f.MatchType.Value == "all" }
+
 // around is what stands around a stage's environment.
 type around struct {
 	narrowed bool // filters may choose its infrastructures
@@ -90,8 +97,8 @@ func (d deployments) stageEnvironment(v yamldoc.Value, s *StageEnvironment, in a
 		},
 		"deployToAll":           d.Decided(&s.All),
 		"filters":               func(v yamldoc.Value) { s.Filters = d.filters(v) },
-		"serviceOverrideInputs": d.Node(&s.OverrideInputs),
-		"servicesOverrides":     func(v yamldoc.Value) { d.servicesOverrides(v) },
+		"serviceOverrideInputs": func(v yamldoc.Value) { d.overrideInputs(v, "", s) },
+		"servicesOverrides":     func(v yamldoc.Value) { d.servicesOverrides(v, s) },
 		"gitOpsClusters":        d.gitOpsClusters(in.gitOps),
 		"provisioner":           d.provisioner(in.made),
 		"useFromStage":          d.fromStage(&s.From),
@@ -129,17 +136,28 @@ func (d deployments) gitOpsClusters(told bool) func(yamldoc.Value) {
 }
 
 // servicesOverrides decodes values for inputs of overrides, for each service.
-func (d deployments) servicesOverrides(v yamldoc.Value) {
+func (d deployments) servicesOverrides(v yamldoc.Value, s *StageEnvironment) {
 	for item := range d.Items(v) {
 		var service yamldoc.Field[string]
-		var inputs *yamldoc.Node
+		name := document.Peek(item, "serviceRef")
 		d.Fields(item, document.Keys{
 			"serviceRef":            d.Reference(ref.Service, &service),
-			"serviceOverrideInputs": d.Node(&inputs),
+			"serviceOverrideInputs": func(v yamldoc.Value) { d.overrideInputs(v, name, s) },
 			"description":           document.Nothing,
 		})
 		d.Need(item, "serviceRef")
 	}
+}
+
+func (d deployments) overrideInputs(v yamldoc.Value, service string, s *StageEnvironment) {
+	var inputs *yamldoc.Node
+	if d.Node(&inputs)(v); inputs == nil {
+		return
+	}
+	if s.OverrideInputs == nil {
+		s.OverrideInputs = map[string]*yamldoc.Node{}
+	}
+	s.OverrideInputs[service] = inputs
 }
 
 func (d deployments) stageInfrastructure(v yamldoc.Value, environment string) StageInfrastructure {

@@ -16,17 +16,37 @@ import (
 // (semantics/pipeline §1.3).
 const maxGroupDepth = 10
 
+// StepList is a list of steps, with the line that it begins in.
+type StepList struct {
+	Items []StepItem
+	Line  int
+}
+
 // StepItem is an item of a list of steps. Exactly one field is set; none for
-// an insert that was left blank.
+// an insert, or a parallel block, that was left blank.
 type StepItem struct {
 	Step     *Step
 	Group    *StepGroup
-	Parallel []StepItem
-	Insert   []StepItem // like the list's own, see StageItem
+	Parallel StepList
+	Insert   StepList // like the list's own, see StageItem
+}
+
+// Flat are the items of the list with those of its inserts in their place.
+func (l StepList) Flat() []StepItem {
+	var out []StepItem
+	for _, item := range l.Items {
+		if len(item.Insert.Items) > 0 {
+			out = append(out, item.Insert.Flat()...)
+		} else {
+			out = append(out, item)
+		}
+	}
+	return out
 }
 
 // Step is a step (semantics/pipeline §1.3).
 type Step struct {
+	Doc               *yamldoc.Node // all of it
 	Identifier        yamldoc.Field[string]
 	Name              yamldoc.Field[string]
 	Description       yamldoc.Field[string]
@@ -35,17 +55,20 @@ type Step struct {
 	Timeout           yamldoc.Field[time.Duration]
 	When              When
 	FailureStrategies []FailureStrategy
-	DelegateSelectors yamldoc.Field[[]string] // beside the spec; those in the spec come first
+	DelegateSelectors yamldoc.Field[[]string] // beside the spec
+	SpecSelectors     []string                // those in the spec, which come first
 	Loop              Looping
 }
 
 // StepGroup is a group of steps (semantics/pipeline §1.3).
 type StepGroup struct {
+	Doc               *yamldoc.Node // all of it
 	Identifier        yamldoc.Field[string]
 	Name              yamldoc.Field[string]
 	Description       yamldoc.Field[string]
-	Steps             []StepItem
-	RollbackSteps     []StepItem
+	Steps             StepList
+	RollbackSteps     StepList
+	Containerized     bool // it has a stepGroupInfra, where its steps run programs
 	Variables         []Variable
 	When              When
 	FailureStrategies []FailureStrategy
@@ -68,8 +91,8 @@ type place struct {
 
 // steps decodes a list of steps; ids are the identifiers of its container,
 // which a parallel block shares (semantics/pipeline §1.3).
-func (d steps) steps(v yamldoc.Value, p place, ids document.Seen) []StepItem {
-	var out []StepItem
+func (d steps) steps(v yamldoc.Value, p place, ids document.Seen) StepList {
+	out := StepList{Line: line(v)}
 	for item := range d.Items(v) {
 		var one StepItem
 		d.Named(item, "stepItem")
@@ -80,19 +103,19 @@ func (d steps) steps(v yamldoc.Value, p place, ids document.Seen) []StepItem {
 			"insert":    d.insert("steps", func(v yamldoc.Value) { one.Insert = d.steps(v, p, ids) }),
 		})
 		d.OneOf(item, "step", "stepGroup", "parallel", "insert")
-		out = append(out, one)
+		out.Items = append(out.Items, one)
 	}
 	return out
 }
 
 // someSteps decodes the steps of a stage or a group, of which there is one at
 // least.
-func (d steps) someSteps(v yamldoc.Value, p place) []StepItem {
+func (d steps) someSteps(v yamldoc.Value, p place) StepList {
 	d.Filled(v, document.EmptyList, "found no steps; want one at least")
 	return d.steps(v, p, document.Seen{})
 }
 
-func (d steps) parallelSteps(v yamldoc.Value, p place, ids document.Seen) []StepItem {
+func (d steps) parallelSteps(v yamldoc.Value, p place, ids document.Seen) StepList {
 	out := d.steps(v, p, ids)
 	if v.Null() {
 		d.Errorf(v, document.EmptyList, "found nothing to run in parallel; want a step at least")
@@ -120,7 +143,7 @@ func (d steps) stepID(f *yamldoc.Field[string], p place, ids document.Seen) func
 }
 
 func (d steps) step(v yamldoc.Value, p place, ids document.Seen) *Step {
-	s := &Step{}
+	s := &Step{Doc: v.Node}
 	d.Fields(v, document.Merge(d.stepKeys(v, s, p), document.Keys{
 		"identifier": d.stepID(&s.Identifier, p, ids),
 		"name":       d.Name(&s.Name),
@@ -136,6 +159,7 @@ func (d steps) stepKeys(v yamldoc.Value, s *Step, p place) document.Keys {
 		"description": d.Text(&s.Description),
 		"type":        func(v yamldoc.Value) { s.Type = d.stepType(v) },
 		"spec": func(spec yamldoc.Value) {
+			s.SpecSelectors = selectors(spec.Node.Get("delegateSelectors"))
 			if d.Node(&s.Spec)(spec); !bare(spec.Node) {
 				d.checkStep(v, spec, p)
 			}
@@ -148,6 +172,22 @@ func (d steps) stepKeys(v yamldoc.Value, s *Step, p place) document.Keys {
 		"enforce":           d.Refuse("policies (enforce) aren't supported"),
 		"template":          d.link,
 	}
+}
+
+// selectors are those that a step's spec has: a list, or one expression for all
+// of it. What is wrong with them its type says.
+func selectors(n *yamldoc.Node) []string {
+	if n == nil {
+		return nil
+	}
+	if n.Kind == yamldoc.Scalar && n.Value != "" {
+		return []string{n.Value}
+	}
+	var out []string
+	for _, item := range n.Items {
+		out = append(out, item.Value)
+	}
+	return out
 }
 
 // bare says whether a spec has nothing in it. Keys that say no are something: a
@@ -275,17 +315,17 @@ func (d steps) approvers(v yamldoc.Value) {
 
 // groupRollback decodes the rollbackSteps of a group. In a stage's
 // rollbackSteps nothing would ever run them.
-func (d steps) groupRollback(v yamldoc.Value, p place) []StepItem {
+func (d steps) groupRollback(v yamldoc.Value, p place) StepList {
 	if p.rollback && !document.Neutral(v.Node) {
 		d.Errorf(v, badStrategy, "a group in rollbackSteps can't have rollbackSteps itself: nothing rolls a rollback back")
-		return nil
+		return StepList{}
 	}
 	p.rollback, p.section, p.made = true, document.Seen{}, document.Seen{}
 	return d.steps(v, p, document.Seen{})
 }
 
 func (d steps) stepGroup(v yamldoc.Value, p place, ids document.Seen) *StepGroup {
-	g := &StepGroup{}
+	g := &StepGroup{Doc: v.Node}
 	inner := p
 	inner.depth++
 	inner.session = p.session || v.Node.Get("stepGroupInfra") != nil
@@ -314,10 +354,13 @@ func (d steps) groupKeys(g *StepGroup, p, inner place) document.Keys {
 		"delegateSelectors": d.Words(&g.DelegateSelectors),
 		"strategy":          d.looping(&g.Loop),
 		"template":          d.link,
-		"stepGroupInfra":    func(v yamldoc.Value) { containers(d).infra(v, p) },
-		"sharedPaths":       containers(d).sharedPaths,
-		"platform":          containers(d).platform,
-		"rollbackSteps":     func(v yamldoc.Value) { g.RollbackSteps = d.groupRollback(v, inner) },
+		"stepGroupInfra": func(v yamldoc.Value) {
+			g.Containerized = v.Is(yamldoc.Mapping)
+			containers(d).infra(v, p)
+		},
+		"sharedPaths":   containers(d).sharedPaths,
+		"platform":      containers(d).platform,
+		"rollbackSteps": func(v yamldoc.Value) { g.RollbackSteps = d.groupRollback(v, inner) },
 	}
 }
 

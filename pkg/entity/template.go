@@ -119,7 +119,7 @@ func linked(v yamldoc.Value) bool { return v.Node.Get("template") != nil }
 // what stages it is for.
 func (d templates) groupTemplate(v yamldoc.Value) {
 	var of yamldoc.Field[string]
-	can := []string{StageDeployment, StageApproval, StageCustom}
+	can := []string{StageDeployment, stageApproval, StageCustom}
 	p, g := place{section: document.Seen{}}, &StepGroup{}
 	if typ := document.Peek(v, "stageType"); slices.Contains(can, typ) {
 		p.stage = typ

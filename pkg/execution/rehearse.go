@@ -227,7 +227,7 @@ func (h *rehearsal) iterations(n *plan.Node, out *Rehearsed) plan.Iterations {
 	find := s.Iterations
 	if n.Loop.Deploys {
 		find = func() (plan.Iterations, error) { return engine.Choosing(s).Expand(h.ctx) }
-	} else if out.Unknown = unknown(s, references(withoutNames(n.Loop.Doc))); len(out.Unknown) > 0 {
+	} else if out.Unknown = unknown(s, references(n.Loop.Doc.Without("matrix", "nodeName"))); len(out.Unknown) > 0 {
 		return plan.Iterations{}
 	}
 	its, err := find()
@@ -235,21 +235,6 @@ func (h *rehearsal) iterations(n *plan.Node, out *Rehearsed) plan.Iterations {
 		out.Unknown = []string{err.Error()}
 	}
 	return its
-}
-
-// withoutNames is a looping strategy without the names of its iterations,
-// which may stay as they are written.
-func withoutNames(strategy *yamldoc.Node) *yamldoc.Node {
-	doc := *strategy
-	doc.Entries = slices.Clone(doc.Entries)
-	for i, e := range doc.Entries {
-		if e.Key == "matrix" && e.Value != nil && e.Value.Kind == yamldoc.Mapping {
-			axes := *e.Value
-			axes.Entries = slices.DeleteFunc(slices.Clone(axes.Entries), func(a yamldoc.Entry) bool { return a.Key == "nodeName" })
-			doc.Entries[i].Value = &axes
-		}
-	}
-	return &doc
 }
 
 // step lists what of a step can't be resolved yet, and who could take it, if

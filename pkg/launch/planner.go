@@ -1,7 +1,6 @@
 package launch
 
 import (
-	"cmp"
 	"context"
 	"crypto/sha256"
 	"encoding/hex"
@@ -15,10 +14,10 @@ import (
 	"github.com/slipway-cd/slipway/pkg/fault"
 	"github.com/slipway-cd/slipway/pkg/input"
 	"github.com/slipway-cd/slipway/pkg/plan"
+	"github.com/slipway-cd/slipway/pkg/planning"
 	"github.com/slipway-cd/slipway/pkg/ref"
 	"github.com/slipway-cd/slipway/pkg/store"
 	"github.com/slipway-cd/slipway/pkg/target"
-	"github.com/slipway-cd/slipway/pkg/yamldoc"
 )
 
 // planner makes plans of saved entities. A plan depends on the versions of
@@ -213,14 +212,13 @@ type build struct {
 	stages   []string // the only ones to run; none: all
 	values   map[string]string
 	trigger  json.RawMessage
-	specs    map[string]*yamldoc.Node // of the Deployment stages
 }
 
 func (p *planner) build(ctx context.Context, pipeline store.Entity) *build {
 	read := &recorder{Entities: p.entities}
 	b := &build{
 		Reader: target.Reader{Entities: read, Scope: pipeline.Key.Scope, Types: p.options.Types},
-		ctx:    ctx, read: read, pipeline: pipeline, options: p.options, specs: map[string]*yamldoc.Node{},
+		ctx:    ctx, read: read, pipeline: pipeline, options: p.options,
 	}
 	b.options.Scope = pipeline.Key.Scope
 	return b
@@ -234,25 +232,27 @@ func (b *build) plan(in Inputs) (Planned, error) {
 	if err := merged.Err(); err != nil {
 		return Planned{}, err
 	}
-	doc := merged.Doc
-	if err := target.Check(ref.Pipeline, doc, b.options); err != nil {
+	decoded, err := target.Check(ref.Pipeline, merged.Doc, b.options)
+	if err != nil {
 		return Planned{}, err
 	}
 	values, err := valuesOf(b.values, b.stages)
 	if err != nil {
 		return Planned{}, err
 	}
-	src := plan.Source{Values: values, Pipeline: doc, Inputs: merged.Inputs, Trigger: b.trigger, LookedUp: b.Artifacts.LookedUp, Session: b.options.Session, Deployments: map[string]*plan.Deployment{}}
-	b.know(doc.Get("stages"))
-	if err := b.deployments(doc.Get("stages"), src.Deployments); err != nil {
-		return Planned{}, err
-	}
-	src.Templates = b.Templates
-	chained, err := b.chained(doc.Get("stages"))
+	stages := decoded.Pipeline.Stages.All()
+	deployments, err := b.deployments(stages)
 	if err != nil {
 		return Planned{}, err
 	}
-	made, err := plan.Build(src)
+	chained, err := b.chained(stages)
+	if err != nil {
+		return Planned{}, err
+	}
+	made, err := planning.Build(planning.Source{
+		Pipeline: decoded.Pipeline, Deployments: deployments, Inputs: merged.Inputs, Templates: b.Templates, Trigger: b.trigger,
+		Values: values, LookedUp: b.Artifacts.LookedUp, Session: b.options.Session,
+	})
 	if err != nil {
 		return Planned{}, err
 	}
@@ -269,43 +269,24 @@ func (b *build) plan(in Inputs) (Planned, error) {
 	return Planned{Name: b.pipeline.Name, Hash: plan.Hash(encoded), Doc: encoded, Root: made.Root.ID, Inputs: given, chained: chained}, nil
 }
 
-// know notes the specs of the Deployment stages. That a stage takes nothing
-// from a later one has been checked with the document.
-func (b *build) know(stages *yamldoc.Node) {
-	if stages == nil {
-		return
+// deployments reads what the Deployment stages deploy where. That a stage takes
+// nothing from a later one has been checked with the document.
+func (b *build) deployments(stages []*entity.Stage) (map[string]*plan.Deployment, error) {
+	written, out := map[string]*entity.Deployment{}, map[string]*plan.Deployment{}
+	for _, s := range stages {
+		written[s.Identifier.Text] = s.Deployment
 	}
-	for _, item := range stages.Items {
-		b.know(cmp.Or(item.Get("parallel"), item.At("insert", "stages")))
-		if stage := item.Get("stage"); stage.Text("type") == "Deployment" {
-			b.specs[stage.Text("identifier")] = stage.Get("spec")
-		}
-	}
-}
-
-// deployments reads what the Deployment stages of a list deploy where.
-func (b *build) deployments(stages *yamldoc.Node, into map[string]*plan.Deployment) error {
-	if stages == nil {
-		return nil
-	}
-	for _, item := range stages.Items {
-		if inner := cmp.Or(item.Get("parallel"), item.At("insert", "stages")); inner != nil {
-			if err := b.deployments(inner, into); err != nil {
-				return err
-			}
+	for _, s := range stages {
+		if s.Deployment == nil {
 			continue
 		}
-		stage := item.Get("stage")
-		if stage.Text("type") != "Deployment" {
-			continue
-		}
-		d, err := b.Plan(b.ctx, stage.Get("spec"), b.specs)
+		d, err := b.Plan(b.ctx, s.Deployment, written)
 		if err != nil {
-			return fault.Wrap(err, "stage %s", stage.Text("identifier"))
+			return nil, fault.Wrap(err, "stage %s", s.Identifier.Text)
 		}
-		into[stage.Text("identifier")] = d
+		out[s.Identifier.Text] = d
 	}
-	return nil
+	return out, nil
 }
 
 func shortHash(s string) string {

@@ -62,13 +62,13 @@ func chosen(list *yamldoc.Node, stages []string, missing *[]string) *yamldoc.Nod
 	for _, item := range list.Items {
 		if p := item.Get("parallel"); p != nil {
 			if members := chosen(p, stages, missing); len(members.Items) > 0 {
-				out.Items = append(out.Items, with(item, "parallel", members))
+				out.Items = append(out.Items, item.With("parallel", members))
 			}
 			continue
 		}
 		if insert := item.Get("insert"); insert.Get("stages") != nil {
 			if members := chosen(insert.Get("stages"), stages, missing); len(members.Items) > 0 {
-				out.Items = append(out.Items, with(item, "insert", with(insert, "stages", members)))
+				out.Items = append(out.Items, item.With("insert", insert.With("stages", members)))
 			}
 			continue
 		}
@@ -76,18 +76,6 @@ func chosen(list *yamldoc.Node, stages []string, missing *[]string) *yamldoc.Nod
 		if slices.Contains(stages, id) {
 			out.Items = append(out.Items, item)
 			*missing = slices.DeleteFunc(*missing, func(s string) bool { return s == id })
-		}
-	}
-	return &out
-}
-
-// with is a mapping with another value of one of its keys.
-func with(doc *yamldoc.Node, key string, value *yamldoc.Node) *yamldoc.Node {
-	out := *doc
-	out.Entries = slices.Clone(doc.Entries)
-	for i := range out.Entries {
-		if out.Entries[i].Key == key {
-			out.Entries[i].Value = value
 		}
 	}
 	return &out

@@ -20,12 +20,14 @@ import (
 	"github.com/slipway-cd/slipway/internal/testmail"
 	"github.com/slipway-cd/slipway/pkg/audit"
 	"github.com/slipway-cd/slipway/pkg/engine"
+	"github.com/slipway-cd/slipway/pkg/entity"
 	"github.com/slipway-cd/slipway/pkg/fault"
 	"github.com/slipway-cd/slipway/pkg/feed"
 	"github.com/slipway-cd/slipway/pkg/mail"
 	"github.com/slipway-cd/slipway/pkg/notify"
 	"github.com/slipway-cd/slipway/pkg/notify/send"
 	"github.com/slipway-cd/slipway/pkg/plan"
+	"github.com/slipway-cd/slipway/pkg/planning"
 	"github.com/slipway-cd/slipway/pkg/ref"
 	"github.com/slipway-cd/slipway/pkg/secret"
 	"github.com/slipway-cd/slipway/pkg/sqlitedb"
@@ -130,7 +132,7 @@ pipeline:
         spec: {execution: {steps: [{step: {identifier: s, name: s, type: ShellScript}}]}}
 `))
 	must(t, report.Err())
-	p, err := plan.Build(plan.Source{Pipeline: docs[0].Get("pipeline")})
+	p, err := planning.Build(planning.Source{Pipeline: entity.DecodePart(ref.Pipeline, docs[0].Get("pipeline"), yamldoc.NewReport(""), entity.Options{}).Pipeline})
 	must(t, err)
 	doc, err := p.Encode()
 	must(t, err)

@@ -56,48 +56,8 @@ func (its *Iterations) Of(postfix string) *Iteration {
 	return &its.List[i]
 }
 
-// looped puts a node below the loop that repeats it, if there is one.
-func (b *builder) looped(n *Node, doc *yamldoc.Node) *Node {
-	l := loopOf(n, doc)
-	if l == nil {
-		return n
-	}
-	line := n.Line
-	if l.Doc != nil {
-		line = l.Doc.Line
-	}
-	b.loops = append(b.loops, n)
-	return &Node{
-		ID: n.ID, Kind: KindLoop, Identifier: n.Identifier, Name: n.Name, Type: n.Type, Line: line, Children: []*Node{n}, Loop: l,
-	}
-}
-
-// loopOf is a node's looping strategy, or that of a stage with several
-// deployments; nil: it runs once.
-func loopOf(n *Node, doc *yamldoc.Node) *Loop {
-	strategy := doc.Get("strategy")
-	deploys := n.Deployment != nil && n.Deployment.Several
-	if deploys {
-		strategy = doc.At("spec", "multiDeploymentConfig")
-	} else if strategy == nil || strategy.Kind != yamldoc.Mapping || len(strategy.Entries) == 0 {
-		return nil
-	}
-	return &Loop{Doc: strategy, Deploys: deploys, SkipQueued: str(strategy, "onFailure") == "SkipQueued"}
-}
-
-// checkLoops refuses a node that is named like an iteration of a loop.
-func (b *builder) checkLoops() {
-	for _, loop := range b.loops {
-		for id := range b.seen {
-			if postfix, ok := strings.CutPrefix(string(id), string(loop.ID)); ok && isPostfix(postfix) {
-				b.fail(loop.Doc, "%s is also how an iteration of %s is called; give one of them another identifier", id, loop.ID)
-			}
-		}
-	}
-}
-
-// isPostfix says whether a text is what an iteration's identifier ends with.
-func isPostfix(s string) bool {
+// IsPostfix says whether a text is what an iteration's identifier ends with.
+func IsPostfix(s string) bool {
 	if s == "" || s[0] != '_' {
 		return false
 	}
@@ -183,7 +143,7 @@ func (p *Plan) known(id NodeID) *Node {
 // loopOf finds the loop whose iteration an id names.
 func (p *Plan) loopOf(id NodeID) *Node {
 	for cut := strings.LastIndexByte(string(id), '_'); cut > 0; cut = strings.LastIndexByte(string(id[:cut]), '_') {
-		if !isPostfix(string(id[cut:])) {
+		if !IsPostfix(string(id[cut:])) {
 			return nil
 		}
 		if n := p.known(id[:cut]); n != nil && n.Kind == KindLoop {

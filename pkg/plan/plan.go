@@ -1,10 +1,10 @@
-// Package plan turns a pipeline and what it names into the immutable tree
-// that the engine walks: every node with its stable id, its condition, its
-// timeout and its failure strategies.
+// Package plan is the immutable tree that the engine walks: every node of a
+// pipeline with its stable id, its condition, its timeout and its failure
+// strategies.
 //
-// A plan is a pure function of documents and inputs; two executions of the
-// same pipeline with the same inputs share one plan, found by its hash. What
-// happens to the nodes is State; deciding it is pkg/engine.
+// A plan is a pure function of documents and inputs (pkg/planning); two
+// executions of the same pipeline with the same inputs share one plan, found by
+// its hash. What happens to the nodes is State; deciding it is pkg/engine.
 package plan
 
 import (
@@ -221,13 +221,23 @@ func (n *Node) Stage() *Node {
 	return nil
 }
 
+// Outside is the plan of a pipeline that doesn't run: its own node alone.
+func Outside(pipeline *yamldoc.Node) *Plan {
+	doc := pipeline.Without("stages")
+	p := &Plan{Pipeline: doc, Root: &Node{
+		ID: "pipeline", Kind: KindPipeline, Doc: doc, Identifier: doc.Text("identifier"), Name: doc.Text("name"), Timeout: doc.Text("timeout"),
+	}}
+	p.Link()
+	return p
+}
+
 // Decode reads a plan document as Encode wrote it.
 func Decode(doc []byte) (*Plan, error) {
 	var p Plan
 	if err := json.Unmarshal(doc, &p); err != nil {
 		return nil, err
 	}
-	p.link()
+	p.Link()
 	return &p, nil
 }
 
@@ -240,8 +250,15 @@ func Hash(doc []byte) string {
 	return hex.EncodeToString(sum[:])
 }
 
-// link sets what isn't in the document: the index and the way upwards.
-func (p *Plan) link() {
+func items(n *yamldoc.Node) []*yamldoc.Node {
+	if n == nil {
+		return nil
+	}
+	return n.Items
+}
+
+// Link sets what isn't in the document: the index and the way upwards.
+func (p *Plan) Link() {
 	p.index, p.made = map[NodeID]*Node{}, map[NodeID]*Node{}
 	var walk func(n, parent *Node, rollback bool)
 	walk = func(n, parent *Node, rollback bool) {

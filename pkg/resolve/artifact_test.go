@@ -13,6 +13,7 @@ import (
 	"github.com/slipway-cd/slipway/pkg/builtin"
 	"github.com/slipway-cd/slipway/pkg/fault"
 	"github.com/slipway-cd/slipway/pkg/plan"
+	"github.com/slipway-cd/slipway/pkg/planning"
 	"github.com/slipway-cd/slipway/pkg/ref"
 	"github.com/slipway-cd/slipway/pkg/resolve"
 	"github.com/slipway-cd/slipway/pkg/store"
@@ -54,9 +55,9 @@ func registries() connectors {
 // is that of the step that looks it up.
 func stageWith(t *testing.T, source string, state plan.State, at plan.NodeID) *resolve.Scope {
 	t.Helper()
-	p, err := plan.Build(plan.Source{
+	p, err := planning.Build(planning.Source{
 		LookedUp: builtin.Types().Artifacts.LookedUp,
-		Pipeline: parse(t, `
+		Pipeline: pipelineOf(t, `
 identifier: web
 name: Web
 variables: [{name: env, type: String, value: dev}]
@@ -217,9 +218,9 @@ func TestWhichArtifactsAreLookedUp(t *testing.T) {
 		`{sources: [{identifier: a, type: Gcr, spec: {tag: "<+lastPublished.tag>"}}]}`:                            true,
 		`{sources: [{identifier: a, type: Gcr, spec: {tag: "1", digest: "<+pipeline.variables.digest>"}}]}`:       true,
 	} {
-		p, err := plan.Build(plan.Source{
+		p, err := planning.Build(planning.Source{
 			LookedUp: builtin.Types().Artifacts.LookedUp,
-			Pipeline: parse(t, "identifier: p\nstages: [{stage: {identifier: s, type: Deployment, spec: {execution: {steps: [{step: {identifier: x, type: Wait}}]}}}}]"),
+			Pipeline: pipelineOf(t, "identifier: p\nstages: [{stage: {identifier: s, type: Deployment, spec: {execution: {steps: [{step: {identifier: x, type: Wait}}]}}}}]"),
 			Deployments: map[string]*plan.Deployment{"s": {
 				Service: parse(t, "serviceDefinition: {spec: {artifacts: {primary: "+primary+"}}}"),
 			}},

@@ -11,6 +11,7 @@ import (
 	"github.com/slipway-cd/slipway/pkg/builtin"
 	"github.com/slipway-cd/slipway/pkg/fault"
 	"github.com/slipway-cd/slipway/pkg/plan"
+	"github.com/slipway-cd/slipway/pkg/planning"
 	"github.com/slipway-cd/slipway/pkg/ref"
 	"github.com/slipway-cd/slipway/pkg/resolve"
 	"github.com/slipway-cd/slipway/pkg/store"
@@ -43,9 +44,9 @@ func (awsEntities) Entity(_ context.Context, k store.EntityKey) (store.Entity, e
 // withArtifact is the scope of a step that deploys a service with one source.
 func withArtifact(tb testing.TB, source string) *resolve.Scope {
 	tb.Helper()
-	p, err := plan.Build(plan.Source{
+	p, err := planning.Build(planning.Source{
 		LookedUp: builtin.Types().Artifacts.LookedUp,
-		Pipeline: parse(tb, pipelineYAML),
+		Pipeline: pipelineOf(tb, pipelineYAML),
 		Deployments: map[string]*plan.Deployment{"deploy": {
 			Type: "Kubernetes", ServiceRef: "shop", EnvironmentRef: "dev",
 			Service:     parse(tb, "identifier: shop\nserviceDefinition: {spec: {artifacts: {primary: {sources: ["+source+"]}}}}"),

@@ -9,6 +9,7 @@ import (
 
 	"github.com/slipway-cd/slipway/pkg/builtin"
 	"github.com/slipway-cd/slipway/pkg/plan"
+	"github.com/slipway-cd/slipway/pkg/planning"
 	"github.com/slipway-cd/slipway/pkg/ref"
 	"github.com/slipway-cd/slipway/pkg/resolve"
 	"github.com/slipway-cd/slipway/pkg/store"
@@ -22,8 +23,8 @@ const manifestsNode = "pipeline.stages.deploy.spec.manifests"
 // was read of its chart, nil for nothing yet.
 func described(t *testing.T, at, manifests string, found *lookup.ChartFound) *resolve.Scope {
 	t.Helper()
-	p, err := plan.Build(plan.Source{
-		Pipeline: parse(t, pipelineYAML),
+	p, err := planning.Build(planning.Source{
+		Pipeline: pipelineOf(t, pipelineYAML),
 		Deployments: map[string]*plan.Deployment{"deploy": {
 			Type: "NativeHelm", ServiceRef: "shop", EnvironmentRef: "dev",
 			Service:        parse(t, "identifier: shop\nserviceDefinition: {spec: {manifests: ["+manifests+"]}}"),
@@ -95,7 +96,7 @@ func TestWhichChartIsDescribed(t *testing.T) {
 	if m := spec.Target.Manifest; got.Kind != "helm" || m.ID != "app" || m.Store.Charts == nil || m.Store.Charts.URL != "https://charts.example.com" {
 		t.Errorf("%s of %s; want the chart of https://charts.example.com", asked, got.Kind)
 	}
-	p, err := plan.Build(plan.Source{Pipeline: parse(t, pipelineYAML), Deployments: map[string]*plan.Deployment{"deploy": {
+	p, err := planning.Build(planning.Source{Pipeline: pipelineOf(t, pipelineYAML), Deployments: map[string]*plan.Deployment{"deploy": {
 		Service: parse(t, "identifier: shop\nserviceDefinition: {spec: {manifests: ["+strings.ReplaceAll(httpChart, "True", "false")+"]}}"),
 	}}})
 	if err != nil || p.Node(manifestsNode) != nil {

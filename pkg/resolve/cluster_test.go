@@ -11,6 +11,7 @@ import (
 
 	"github.com/slipway-cd/slipway/pkg/builtin"
 	"github.com/slipway-cd/slipway/pkg/plan"
+	"github.com/slipway-cd/slipway/pkg/planning"
 	"github.com/slipway-cd/slipway/pkg/ref"
 	"github.com/slipway-cd/slipway/pkg/resolve"
 	"github.com/slipway-cd/slipway/pkg/store"
@@ -20,8 +21,8 @@ import (
 // deployingTo is a stage that deploys to an infrastructure.
 func deployingTo(t *testing.T, infrastructure string) *resolve.Scope {
 	t.Helper()
-	p, err := plan.Build(plan.Source{
-		Pipeline: parse(t, "{identifier: p, stages: [{stage: {identifier: deploy, type: Deployment, spec: {execution: {steps: [{step: {identifier: roll, type: K8sRollingDeploy}}]}}}}]}"),
+	p, err := planning.Build(planning.Source{
+		Pipeline: pipelineOf(t, "{identifier: p, stages: [{stage: {identifier: deploy, type: Deployment, spec: {execution: {steps: [{step: {identifier: roll, type: K8sRollingDeploy}}]}}}}]}"),
 		Deployments: map[string]*plan.Deployment{"deploy": {
 			Type: "Kubernetes", ServiceRef: "shop", EnvironmentRef: "dev", Service: parse(t, "{identifier: shop}"), Environment: parse(t, environmentYAML),
 			Infrastructure: parse(t, infrastructure),

@@ -12,6 +12,7 @@ import (
 	"github.com/slipway-cd/slipway/pkg/expr"
 	"github.com/slipway-cd/slipway/pkg/fault"
 	"github.com/slipway-cd/slipway/pkg/plan"
+	"github.com/slipway-cd/slipway/pkg/planning"
 	"github.com/slipway-cd/slipway/pkg/ref"
 	"github.com/slipway-cd/slipway/pkg/resolve"
 	"github.com/slipway-cd/slipway/pkg/step"
@@ -60,7 +61,7 @@ func fleetWith(t *testing.T, node plan.NodeID, found bool, script string) *resol
   fetchInstancesScript: {store: `+script+`},
   instancesListPath: machines, instanceAttributes: [{name: hostname, jsonPath: old}, {name: instancename, jsonPath: name}]}}`),
 	}
-	p, err := plan.Build(plan.Source{Pipeline: parse(t, fleetYAML), Deployments: map[string]*plan.Deployment{"deploy": d}})
+	p, err := planning.Build(planning.Source{Pipeline: pipelineOf(t, fleetYAML), Deployments: map[string]*plan.Deployment{"deploy": d}})
 	if err != nil {
 		t.Fatal(err)
 	}

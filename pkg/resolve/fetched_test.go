@@ -13,6 +13,7 @@ import (
 	"github.com/slipway-cd/slipway/pkg/builtin"
 	"github.com/slipway-cd/slipway/pkg/fault"
 	"github.com/slipway-cd/slipway/pkg/plan"
+	"github.com/slipway-cd/slipway/pkg/planning"
 	"github.com/slipway-cd/slipway/pkg/ref"
 	"github.com/slipway-cd/slipway/pkg/resolve"
 	"github.com/slipway-cd/slipway/pkg/store"
@@ -80,7 +81,7 @@ const vaultScript = `secret=$(get <+spec.environmentVariables.path> <+secrets.ge
 // vaultWith is vaultScope where the script of the account's template has a source.
 func vaultWith(t *testing.T, source string) *resolve.Scope {
 	t.Helper()
-	p, err := plan.Build(plan.Source{Pipeline: parse(t, pipelineYAML)})
+	p, err := planning.Build(planning.Source{Pipeline: pipelineOf(t, pipelineYAML)})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -11,6 +11,7 @@ import (
 	"github.com/slipway-cd/slipway/pkg/builtin"
 	"github.com/slipway-cd/slipway/pkg/fault"
 	"github.com/slipway-cd/slipway/pkg/plan"
+	"github.com/slipway-cd/slipway/pkg/planning"
 	"github.com/slipway-cd/slipway/pkg/ref"
 	"github.com/slipway-cd/slipway/pkg/resolve"
 	"github.com/slipway-cd/slipway/pkg/store"
@@ -66,8 +67,8 @@ func (r repositories) Entity(ctx context.Context, k store.EntityKey) (store.Enti
 
 func withFiles(t *testing.T) *resolve.Scope {
 	t.Helper()
-	p, err := plan.Build(plan.Source{
-		Pipeline: parse(t, pipelineYAML),
+	p, err := planning.Build(planning.Source{
+		Pipeline: pipelineOf(t, pipelineYAML),
 		Deployments: map[string]*plan.Deployment{"deploy": {
 			Type: "Kubernetes", ServiceRef: "shop", EnvironmentRef: "dev",
 			Service: parse(t, configFilesYAML), Environment: parse(t, environmentYAML), Infrastructure: parse(t, infrastructureYAML),

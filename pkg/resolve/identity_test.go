@@ -12,6 +12,7 @@ import (
 	"github.com/slipway-cd/slipway/pkg/fault"
 	"github.com/slipway-cd/slipway/pkg/identity"
 	"github.com/slipway-cd/slipway/pkg/plan"
+	"github.com/slipway-cd/slipway/pkg/planning"
 	"github.com/slipway-cd/slipway/pkg/ref"
 	"github.com/slipway-cd/slipway/pkg/resolve"
 	"github.com/slipway-cd/slipway/pkg/store"
@@ -31,9 +32,9 @@ func (webEntities) Entity(_ context.Context, k store.EntityKey) (store.Entity, e
 // webScope is the scope of a step of a stage that deploys to an environment.
 func webScope(t *testing.T, environment, step string) *resolve.Scope {
 	t.Helper()
-	p, err := plan.Build(plan.Source{
+	p, err := planning.Build(planning.Source{
 		LookedUp: builtin.Types().Artifacts.LookedUp,
-		Pipeline: parse(t, pipelineYAML),
+		Pipeline: pipelineOf(t, pipelineYAML),
 		Deployments: map[string]*plan.Deployment{"deploy": {
 			Type: "Kubernetes", ServiceRef: "org.shop", EnvironmentRef: environment, Service: parse(t, "identifier: shop"),
 			Environment: parse(t, "{identifier: x, type: PreProduction}"), Infrastructure: parse(t, infrastructureYAML),

@@ -75,7 +75,7 @@ func (s *Scope) place() (*reach, swimlane.Place, error) {
 	if !ok {
 		return nil, nil, fault.New(fault.Unsupported, "infrastructure type %s can't be deployed to by stages of the deployment type %s", typ, d.Type)
 	}
-	spec, err := s.tree(less(d.Infrastructure.Get("spec"), "variables"), "infrastructureDefinition.spec") // what variables say is asked for one by one
+	spec, err := s.tree(d.Infrastructure.Get("spec").Without("variables"), "infrastructureDefinition.spec") // what variables say is asked for one by one
 	if err != nil {
 		return nil, nil, err
 	}
@@ -85,16 +85,6 @@ func (s *Scope) place() (*reach, swimlane.Place, error) {
 		return nil, nil, fault.New(fault.Invalid, "infrastructure %s: %w", text(d.Infrastructure.Get("identifier")), err)
 	}
 	return &reach{Scope: s, Deployment: d, lane: lane}, place, nil
-}
-
-// less is a mapping without one of its keys.
-func less(n *yamldoc.Node, key string) *yamldoc.Node {
-	if n.Get(key) == nil {
-		return n
-	}
-	out := *n
-	out.Entries = slices.DeleteFunc(slices.Clone(n.Entries), func(e yamldoc.Entry) bool { return e.Key == key })
-	return &out
 }
 
 // reach is how a lane reaches what else a stage's deployment is made of

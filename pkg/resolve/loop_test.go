@@ -10,6 +10,7 @@ import (
 
 	"github.com/slipway-cd/slipway/pkg/builtin"
 	"github.com/slipway-cd/slipway/pkg/plan"
+	"github.com/slipway-cd/slipway/pkg/planning"
 	"github.com/slipway-cd/slipway/pkg/ref"
 	"github.com/slipway-cd/slipway/pkg/resolve"
 	"github.com/slipway-cd/slipway/pkg/store"
@@ -47,7 +48,7 @@ stages:
 // group have started; the strategy is that of the step a.
 func loopScope(t *testing.T, strategy string, node plan.NodeID) *resolve.Scope {
 	t.Helper()
-	p, err := plan.Build(plan.Source{Pipeline: parse(t, fmt.Sprintf(loopYAML, strategy))})
+	p, err := planning.Build(planning.Source{Pipeline: pipelineOf(t, fmt.Sprintf(loopYAML, strategy))})
 	if err != nil {
 		t.Fatal(err)
 	}

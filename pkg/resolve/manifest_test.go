@@ -11,6 +11,7 @@ import (
 	"github.com/slipway-cd/slipway/pkg/builtin"
 	"github.com/slipway-cd/slipway/pkg/fault"
 	"github.com/slipway-cd/slipway/pkg/plan"
+	"github.com/slipway-cd/slipway/pkg/planning"
 	"github.com/slipway-cd/slipway/pkg/ref"
 	"github.com/slipway-cd/slipway/pkg/resolve"
 	"github.com/slipway-cd/slipway/pkg/step"
@@ -43,8 +44,8 @@ func (chartEntities) Entity(_ context.Context, k store.EntityKey) (store.Entity,
 
 func withManifests(tb testing.TB, service, environment string, overrides ...plan.Override) *resolve.Scope {
 	tb.Helper()
-	p, err := plan.Build(plan.Source{
-		Pipeline: parse(tb, pipelineYAML),
+	p, err := planning.Build(planning.Source{
+		Pipeline: pipelineOf(tb, pipelineYAML),
 		Deployments: map[string]*plan.Deployment{"deploy": {
 			Type: "NativeHelm", ServiceRef: "shop", EnvironmentRef: "dev",
 			Service:        parse(tb, "identifier: shop\nserviceDefinition: {spec: {"+service+"}}"),

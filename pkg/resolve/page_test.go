@@ -9,7 +9,9 @@ import (
 	"time"
 
 	"github.com/slipway-cd/slipway/pkg/builtin"
+	"github.com/slipway-cd/slipway/pkg/entity"
 	"github.com/slipway-cd/slipway/pkg/plan"
+	"github.com/slipway-cd/slipway/pkg/planning"
 	"github.com/slipway-cd/slipway/pkg/ref"
 	"github.com/slipway-cd/slipway/pkg/resolve"
 	"github.com/slipway-cd/slipway/pkg/store"
@@ -50,8 +52,8 @@ func pageScope(t *testing.T, sample string) *resolve.Scope {
 	if err := report.Err(); err != nil || len(docs) != 4 {
 		t.Fatalf("the page has %d documents: %v", len(docs), err)
 	}
-	p, err := plan.Build(plan.Source{
-		Pipeline: docs[0].Get("pipeline"),
+	p, err := planning.Build(planning.Source{
+		Pipeline: entity.DecodePart(ref.Pipeline, docs[0].Get("pipeline"), yamldoc.NewReport(""), entity.Options{}).Pipeline,
 		Deployments: map[string]*plan.Deployment{"deploy": {
 			Type: "Kubernetes", ServiceRef: "shop", EnvironmentRef: "dev",
 			Service: docs[1].Get("service"), Environment: docs[2].Get("environment"), Infrastructure: docs[3].Get("infrastructureDefinition"),

@@ -8,6 +8,7 @@ import (
 	"github.com/slipway-cd/slipway/pkg/builtin"
 	"github.com/slipway-cd/slipway/pkg/fault"
 	"github.com/slipway-cd/slipway/pkg/plan"
+	"github.com/slipway-cd/slipway/pkg/planning"
 	"github.com/slipway-cd/slipway/pkg/ref"
 	"github.com/slipway-cd/slipway/pkg/resolve"
 	"github.com/slipway-cd/slipway/pkg/store"
@@ -59,7 +60,7 @@ func provisionedAt(t *testing.T, node plan.NodeID, infra string) *resolve.Scope 
 			Infrastructure: parse(t, "identifier: local\nname: Local\ntype: KubernetesDirect\nspec: {connectorRef: cluster, namespace: <+provisioner.Namespace>, releaseName: r"+infra+"}"),
 		}
 	}
-	p, err := plan.Build(plan.Source{Pipeline: parse(t, provisionedYAML), Deployments: map[string]*plan.Deployment{"deploy": to(), "plain": to()}})
+	p, err := planning.Build(planning.Source{Pipeline: pipelineOf(t, provisionedYAML), Deployments: map[string]*plan.Deployment{"deploy": to(), "plain": to()}})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -7,8 +7,10 @@ import (
 	"time"
 
 	"github.com/slipway-cd/slipway/pkg/builtin"
+	"github.com/slipway-cd/slipway/pkg/entity"
 	"github.com/slipway-cd/slipway/pkg/fault"
 	"github.com/slipway-cd/slipway/pkg/plan"
+	"github.com/slipway-cd/slipway/pkg/planning"
 	"github.com/slipway-cd/slipway/pkg/ref"
 	"github.com/slipway-cd/slipway/pkg/resolve"
 	"github.com/slipway-cd/slipway/pkg/store"
@@ -161,10 +163,16 @@ func parse(tb testing.TB, text string) *yamldoc.Node {
 	return docs[0]
 }
 
+// pipelineOf is a pipeline's document below its root key, decoded.
+func pipelineOf(tb testing.TB, text string) *entity.Pipeline {
+	tb.Helper()
+	return entity.DecodePart(ref.Pipeline, parse(tb, text), yamldoc.NewReport(""), entity.Options{Types: builtin.Types()}).Pipeline
+}
+
 func scopeAt(tb testing.TB, node plan.NodeID) *resolve.Scope {
 	tb.Helper()
-	p, err := plan.Build(plan.Source{
-		Pipeline: parse(tb, pipelineYAML),
+	p, err := planning.Build(planning.Source{
+		Pipeline: pipelineOf(tb, pipelineYAML),
 		Deployments: map[string]*plan.Deployment{"deploy": {
 			Type: "Kubernetes", ServiceRef: "shop", EnvironmentRef: "dev",
 			Service: parse(tb, serviceYAML), Environment: parse(tb, environmentYAML), Infrastructure: parse(tb, infrastructureYAML),

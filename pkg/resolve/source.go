@@ -92,10 +92,10 @@ func (arts artifacts) newest(source *yamldoc.Node) (*yamldoc.Node, error) {
 	if of.PatternKey == "" {
 		return source, nil
 	}
-	spec := less(less(less(source.Get("spec"), of.FixedKey), of.PatternKey), "digest")
+	spec := source.Get("spec").Without(of.FixedKey).Without(of.PatternKey).Without("digest")
 	every := *spec
 	every.Entries = append(slices.Clone(spec.Entries), yamldoc.Entry{Key: of.PatternKey, Value: &yamldoc.Node{Kind: yamldoc.Scalar, Tag: yamldoc.Str, Value: ".*"}})
-	out := *less(source, "spec")
+	out := *source.Without("spec")
 	out.Entries = append(slices.Clone(out.Entries), yamldoc.Entry{Key: "spec", Value: &every})
 	return &out, nil
 }

@@ -8,6 +8,7 @@ import (
 
 	"github.com/slipway-cd/slipway/pkg/builtin"
 	"github.com/slipway-cd/slipway/pkg/plan"
+	"github.com/slipway-cd/slipway/pkg/planning"
 	"github.com/slipway-cd/slipway/pkg/ref"
 	"github.com/slipway-cd/slipway/pkg/resolve"
 	"github.com/slipway-cd/slipway/pkg/store"
@@ -21,9 +22,9 @@ import (
 // found was found.
 func deployedFunction(t *testing.T, source, found string) (image string, target *awslambda.Target) {
 	t.Helper()
-	p, err := plan.Build(plan.Source{
+	p, err := planning.Build(planning.Source{
 		LookedUp: builtin.Types().Artifacts.LookedUp,
-		Pipeline: parse(t, pipelineYAML),
+		Pipeline: pipelineOf(t, pipelineYAML),
 		Deployments: map[string]*plan.Deployment{"deploy": {
 			Type: "AwsLambda", ServiceRef: "shop", EnvironmentRef: "dev",
 			Service:        parse(t, "identifier: shop\nserviceDefinition: {spec: {artifacts: {primary: {sources: ["+source+"]}}}}"),
@@ -54,9 +55,9 @@ func deployedFunction(t *testing.T, source, found string) (image string, target 
 // names.
 func TestTheSourcesBesideWhatIsDeployed(t *testing.T) {
 	t.Parallel()
-	p, err := plan.Build(plan.Source{
+	p, err := planning.Build(planning.Source{
 		LookedUp: builtin.Types().Artifacts.LookedUp,
-		Pipeline: parse(t, pipelineYAML),
+		Pipeline: pipelineOf(t, pipelineYAML),
 		Deployments: map[string]*plan.Deployment{"deploy": {
 			Type: "ServerlessAwsLambda", ServiceRef: "shop", EnvironmentRef: "dev",
 			Service: parse(t, `{identifier: shop, serviceDefinition: {spec: {artifacts: {sidecars: [

@@ -5,6 +5,7 @@ import (
 
 	"github.com/slipway-cd/slipway/pkg/builtin"
 	"github.com/slipway-cd/slipway/pkg/plan"
+	"github.com/slipway-cd/slipway/pkg/planning"
 	"github.com/slipway-cd/slipway/pkg/resolve"
 )
 
@@ -37,7 +38,7 @@ stages:
 // loop.
 func TestStatusesOfWhatRuns(t *testing.T) {
 	t.Parallel()
-	p, err := plan.Build(plan.Source{Pipeline: parse(t, statusYAML)})
+	p, err := planning.Build(planning.Source{Pipeline: pipelineOf(t, statusYAML)})
 	if err != nil {
 		t.Fatal(err)
 	}

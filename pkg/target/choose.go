@@ -67,7 +67,7 @@ func (s *Stage) choice() (plan.Choice, error) {
 		}
 		return *it.Choice, nil
 	}
-	w, err := s.wanted(s.Doc.Get("spec"))
+	w, err := s.wanted(s.Doc)
 	if err != nil {
 		return plan.Choice{}, err
 	}

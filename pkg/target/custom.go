@@ -4,6 +4,7 @@ import (
 	"context"
 	"slices"
 
+	"github.com/slipway-cd/slipway/pkg/entity"
 	"github.com/slipway-cd/slipway/pkg/fault"
 	"github.com/slipway-cd/slipway/pkg/plan"
 	"github.com/slipway-cd/slipway/pkg/ref"
@@ -15,27 +16,18 @@ import (
 // custom reads the deployment template of a custom deployment: its service and
 // its infrastructure must be made for the same version of one, and so must its
 // stage if it names one (semantics/pipeline §9.6).
-func (r *Reader) custom(ctx context.Context, written *yamldoc.Node, d *plan.Deployment) (*yamldoc.Node, error) {
-	service, err := ref.Parse(d.ServiceRef, r.Scope)
-	if err != nil {
-		return nil, err
-	}
-	environment, err := ref.Parse(d.EnvironmentRef, r.Scope)
-	if err != nil {
-		return nil, err
-	}
-	const key = "customDeploymentRef"
+func (r *Reader) custom(ctx context.Context, c plan.Choice, service, infrastructure *entity.Entity) (*yamldoc.Node, error) {
 	type made struct {
 		what  string
-		link  *yamldoc.Node
+		link  entity.TemplateRef
 		scope ref.Scope
 	}
 	all := []made{
-		{"the stage", written, r.Scope},
-		{"service " + d.ServiceRef, d.Service.At("serviceDefinition", "spec", key), service.Scope},
-		{"infrastructure " + text(d.Infrastructure, "identifier"), d.Infrastructure.At("spec", key), environment.Scope},
+		{"the stage", entity.TemplateRefOf(c.Template), r.Scope},
+		{"service " + c.Service.Ref, service.Service.CustomRef, service.Scope},
+		{"infrastructure " + infrastructure.Identifier.Text, infrastructure.Infrastructure.CustomRef, infrastructure.Scope},
 	}
-	if written == nil || written.Kind == yamldoc.Null {
+	if c.Template == nil || c.Template.Kind == yamldoc.Null {
 		all = all[1:]
 	}
 	var first plan.Template
@@ -64,12 +56,12 @@ func nameOf(t plan.Template) string {
 }
 
 // deploymentTemplate reads the version that a customDeploymentRef names.
-func (r *Reader) deploymentTemplate(ctx context.Context, link *yamldoc.Node, from ref.Scope) (plan.Template, template.Version, error) {
-	name, err := ref.Parse(text(link, "templateRef"), from)
+func (r *Reader) deploymentTemplate(ctx context.Context, link entity.TemplateRef, from ref.Scope) (plan.Template, template.Version, error) {
+	name, err := ref.Parse(link.Name.Text, from)
 	if err != nil {
 		return plan.Template{}, template.Version{}, err
 	}
-	label := text(link, "versionLabel")
+	label := link.Label.Text
 	v, err := templatestore.Lookup(r.Entities.Entity)(ctx, name, label)
 	if fault.Is(err, fault.NotFound) {
 		return plan.Template{}, v, fault.New(fault.NotFound, "there is no template %s", template.Name(name, label))
@@ -77,7 +69,7 @@ func (r *Reader) deploymentTemplate(ctx context.Context, link *yamldoc.Node, fro
 	if err != nil {
 		return plan.Template{}, v, err
 	}
-	if kind := text(v.Doc, "type"); kind != string(template.CustomDeployment) {
+	if kind := v.Doc.Text("type"); kind != string(template.CustomDeployment) {
 		return plan.Template{}, v, fault.New(fault.Invalid, "template %s is of the type %s; want one of the type %s",
 			template.Name(name, v.Label), kind, template.CustomDeployment)
 	}

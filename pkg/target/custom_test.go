@@ -48,7 +48,7 @@ func TestDeploymentTemplates(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			r := target.Reader{Types: builtin.Types(), Entities: saved(t, hall(tt.service, tt.infrastructure)), Scope: project()}
-			spec := parsed(t, "{deploymentType: CustomDeployment, customDeploymentRef: "+or(tt.stage)+", service: {serviceRef: a}, environment: {environmentRef: e, infrastructureDefinitions: [{identifier: x}]}}")
+			spec := deploying(t, "{deploymentType: CustomDeployment, customDeploymentRef: "+or(tt.stage)+", service: {serviceRef: a}, environment: {environmentRef: e, infrastructureDefinitions: [{identifier: x}]}}")
 			d, err := r.Plan(t.Context(), spec, nil)
 			if want, fails := strings.CutPrefix(tt.want, "error: "); fails {
 				if err == nil || !strings.Contains(err.Error(), want) {

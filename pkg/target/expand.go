@@ -19,12 +19,12 @@ import (
 // if the loop's condition is false.
 func (s *Stage) Expand(ctx context.Context) (plan.Iterations, error) {
 	x := expansion{Stage: s, ctx: ctx}
-	if when := text(s.Node.Loop.Doc, "when"); when != "" {
+	if when := s.decoded(s.Node.Children[0].Doc).Multi.When.Text; when != "" {
 		if run, err := expr.Condition(when, s.Names(nil)); err != nil || !run {
 			return plan.Iterations{}, err
 		}
 	}
-	w, err := s.wanted(s.Node.Children[0].Doc.Get("spec"))
+	w, err := s.wanted(s.Node.Children[0].Doc)
 	if err != nil {
 		return plan.Iterations{}, err
 	}
@@ -51,15 +51,15 @@ type expansion struct {
 // on an infrastructure unless they are parallel, and infrastructures follow
 // each other unless they are.
 func (x *expansion) iterations(w wanted, places []spot) (plan.Iterations, error) {
-	servicesParallel, err := x.flag("services.metadata.parallel", w.servicesParallel)
+	servicesParallel, err := x.flag("services.metadata.parallel", w.Services.Parallel)
 	if err != nil {
 		return plan.Iterations{}, err
 	}
-	placesParallel, err := x.flag("metadata.parallel", w.placesParallel)
+	placesParallel, err := x.flag("metadata.parallel", w.parallel)
 	if err != nil {
 		return plan.Iterations{}, err
 	}
-	out := plan.Iterations{Lined: !servicesParallel && text(x.Node.Loop.Doc, "onFailure") != "RunAll"}
+	out := plan.Iterations{Lined: !servicesParallel && !w.Multi.RunsAll()}
 	byService := !servicesParallel && placesParallel
 	outer, inner := len(places), len(w.services)
 	if byService {
@@ -93,7 +93,7 @@ func (x *expansion) iterations(w wanted, places []spot) (plan.Iterations, error)
 	if len(out.List) == 0 {
 		return plan.Iterations{}, fault.New(fault.Invalid, "no infrastructure matched: the stage has nothing to deploy to")
 	}
-	return out, x.bound(&out)
+	return out, x.bound(&out, w.Multi.MaxConcurrency.Text)
 }
 
 // add adds a deployment.
@@ -108,7 +108,7 @@ func (x *expansion) add(out *plan.Iterations, w wanted, service plan.Pick, place
 		Postfix: "_" + strconv.Itoa(len(out.List)), Values: values, Wave: wave,
 		Name: strings.Join([]string{x.Node.Name, service.Ref, place.environment.Ref, place.infrastructure.Ref}, " "),
 		Choice: &plan.Choice{
-			Type: w.typ, Template: w.template, Service: service, Environment: place.environment.Pick, Infrastructure: place.infrastructure, Group: place.group,
+			Type: w.Type.Text, Template: w.CustomRef.Doc, Service: service, Environment: place.environment.Pick, Infrastructure: place.infrastructure, Group: place.group,
 			Overrides: place.environment.inputsFor(service.Ref),
 		},
 	})
@@ -116,7 +116,7 @@ func (x *expansion) add(out *plan.Iterations, w wanted, service plan.Pick, place
 }
 
 // bound checks how much there is, and reads how many may run at a time.
-func (x *expansion) bound(out *plan.Iterations) error {
+func (x *expansion) bound(out *plan.Iterations, most string) error {
 	if len(out.List) > extent.MaxIterations {
 		return fault.New(fault.TooLarge, "there would be %d deployments; the limit is %d", len(out.List), extent.MaxIterations)
 	}
@@ -127,7 +127,6 @@ func (x *expansion) bound(out *plan.Iterations) error {
 	if len(doc) > maxBytes {
 		return fault.New(fault.TooLarge, "what is deployed where, with its inputs, has %d bytes; the limit is %d", len(doc), maxBytes)
 	}
-	most := text(x.Node.Loop.Doc, "maxConcurrency")
 	if most == "" {
 		return nil
 	}
@@ -142,11 +141,11 @@ func (x *expansion) bound(out *plan.Iterations) error {
 }
 
 // flag evaluates a flag; false where there is none.
-func (x *expansion) flag(what string, n *yamldoc.Node) (bool, error) {
-	if n == nil || n.Value == "" {
+func (x *expansion) flag(what string, f yamldoc.Field[bool]) (bool, error) {
+	if f.Text == "" {
 		return false, nil
 	}
-	v, err := x.interpolate(n.Value)
+	v, err := x.interpolate(f.Text)
 	if err != nil {
 		return false, fault.Wrap(err, "%s", what)
 	}

@@ -14,7 +14,9 @@ import (
 	"github.com/slipway-cd/slipway/pkg/builtin"
 	"github.com/slipway-cd/slipway/pkg/catalog"
 	"github.com/slipway-cd/slipway/pkg/engine"
+	"github.com/slipway-cd/slipway/pkg/entity"
 	"github.com/slipway-cd/slipway/pkg/plan"
+	"github.com/slipway-cd/slipway/pkg/planning"
 	"github.com/slipway-cd/slipway/pkg/ref"
 	"github.com/slipway-cd/slipway/pkg/resolve"
 	"github.com/slipway-cd/slipway/pkg/sqlitedb"
@@ -55,6 +57,18 @@ func saveIn(t *testing.T, s store.Store, scope ref.Scope, doc string) {
 	}
 }
 
+// pipelineOf is a pipeline's document below its root key, decoded.
+func pipelineOf(t *testing.T, doc string) *entity.Pipeline {
+	t.Helper()
+	return entity.DecodePart(ref.Pipeline, parsed(t, doc), yamldoc.NewReport(""), entity.Options{Scope: project(), Types: builtin.Types()}).Pipeline
+}
+
+// deploying is what a Deployment stage's spec says.
+func deploying(t *testing.T, spec string) *entity.Deployment {
+	t.Helper()
+	return pipelineOf(t, "{stages: [{stage: {identifier: s, name: S, type: Deployment, spec: "+spec+"}}]}").Stages.Items[0].Stage.Deployment
+}
+
 func parsed(t *testing.T, doc string) *yamldoc.Node {
 	t.Helper()
 	docs, report := yamldoc.Parse("", []byte(doc))
@@ -91,14 +105,13 @@ func expand(ctx context.Context, t *testing.T, s store.Store, spec string) (plan
 // expandAs does it for a deployment type.
 func expandAs(ctx context.Context, t *testing.T, s store.Store, typ, spec string) (plan.Iterations, error) {
 	t.Helper()
-	doc := parsed(t, fmt.Sprintf("{identifier: p, name: p, stages: [{stage: {identifier: s, name: S, type: Deployment, spec: {deploymentType: %s, %s, execution: {steps: []}}}}]}", typ, spec))
+	doc := pipelineOf(t, fmt.Sprintf("{identifier: p, name: p, stages: [{stage: {identifier: s, name: S, type: Deployment, spec: {deploymentType: %s, %s, execution: {steps: []}}}}]}", typ, spec))
 	r := target.Reader{Types: builtin.Types(), Entities: s, Scope: project()}
-	stage := doc.Get("stages").Items[0].Get("stage")
-	d, err := r.Plan(ctx, stage.Get("spec"), nil)
+	d, err := r.Plan(ctx, doc.Stages.Items[0].Stage.Deployment, nil)
 	if err != nil {
 		return plan.Iterations{}, err
 	}
-	p, err := plan.Build(plan.Source{Pipeline: doc, Deployments: map[string]*plan.Deployment{"s": d}})
+	p, err := planning.Build(planning.Source{Pipeline: doc, Deployments: map[string]*plan.Deployment{"s": d}})
 	if err != nil {
 		t.Fatal(err)
 	}

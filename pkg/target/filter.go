@@ -2,32 +2,30 @@ package target
 
 import (
 	"slices"
-	"strings"
 
+	"github.com/slipway-cd/slipway/pkg/entity"
 	"github.com/slipway-cd/slipway/pkg/expr"
 	"github.com/slipway-cd/slipway/pkg/fault"
 	"github.com/slipway-cd/slipway/pkg/yamldoc"
 )
 
 // about are the filters of environments or of infrastructures.
-func about(entities string, filters []*yamldoc.Node) []*yamldoc.Node {
-	return slices.DeleteFunc(slices.Clone(filters), func(f *yamldoc.Node) bool {
-		return !slices.ContainsFunc(items(f.Get("entities")), func(n *yamldoc.Node) bool { return n.Value == entities })
-	})
+func about(entities string, filters []entity.Filter) []entity.Filter {
+	return slices.DeleteFunc(slices.Clone(filters), func(f entity.Filter) bool { return !slices.Contains(f.Entities.Value, entities) })
 }
 
 // passes says whether a document passes every filter (semantics/entities §5.3).
 // service is what <+service> means in them; nil: nothing.
-func (x *expansion) passes(filters []*yamldoc.Node, doc *yamldoc.Node, service func() (expr.Value, error)) (bool, error) {
+func (x *expansion) passes(filters []entity.Filter, doc *entity.Entity, service func() (expr.Value, error)) (bool, error) {
 	for _, f := range filters {
-		if text(f, "type") == "all" {
+		if f.PassesAll() {
 			continue
 		}
-		tags, err := x.tags(f.At("spec", "tags"), service)
+		tags, err := x.tags(f.Tags, service)
 		if err != nil {
-			return false, fault.Wrap(err, "filter %s", text(f, "identifier"))
+			return false, fault.Wrap(err, "filter %s", f.Identifier.Text)
 		}
-		if !matches(doc.Get("tags"), tags, strings.EqualFold(text(f.Get("spec"), "matchType"), "all")) {
+		if !matches(doc.Tags.Value, tags, f.EveryTag()) {
 			return false, nil
 		}
 	}
@@ -71,10 +69,10 @@ func (x *expansion) tags(n *yamldoc.Node, service func() (expr.Value, error)) (m
 
 // matches says whether a document has all of the tags, or any. A tag without a
 // value means that the document has it, whatever its value.
-func matches(has *yamldoc.Node, want map[string]string, all bool) bool {
+func matches(has, want map[string]string, all bool) bool {
 	found := 0
 	for key, value := range want {
-		if tag := has.Get(key); tag != nil && (value == "" || tag.Value == value) {
+		if tag, ok := has[key]; ok && (value == "" || tag == value) {
 			found++
 		}
 	}

@@ -10,6 +10,7 @@ import (
 	"github.com/slipway-cd/slipway/pkg/audit"
 	"github.com/slipway-cd/slipway/pkg/builtin"
 	"github.com/slipway-cd/slipway/pkg/plan"
+	"github.com/slipway-cd/slipway/pkg/planning"
 	"github.com/slipway-cd/slipway/pkg/ref"
 	"github.com/slipway-cd/slipway/pkg/resolve"
 	"github.com/slipway-cd/slipway/pkg/step"
@@ -102,13 +103,13 @@ overrides: {type: INFRA_SERVICE_OVERRIDE, environmentRef: dev, serviceRef: web, 
 ---
 overrides: {type: ENV_GLOBAL_OVERRIDE, environmentRef: dev, spec: {variables: [{name: c, type: String, value: "3"}, {name: d, type: String, value: "3"}], manifests: [`+values("global")+`], configFiles: [`+file("three", "new")+`]}}
 `)
-	doc := parsed(t, "{identifier: p, name: p, stages: [{stage: {identifier: s, name: S, type: Deployment, spec: {deploymentType: Kubernetes, service: {serviceRef: web}, environment: {environmentRef: dev, infrastructureDefinitions: [{identifier: eu}]}, execution: {steps: [{step: {identifier: x, name: x, type: Wait}}]}}}}]}")
+	doc := pipelineOf(t, "{identifier: p, name: p, stages: [{stage: {identifier: s, name: S, type: Deployment, spec: {deploymentType: Kubernetes, service: {serviceRef: web}, environment: {environmentRef: dev, infrastructureDefinitions: [{identifier: eu}]}, execution: {steps: [{step: {identifier: x, name: x, type: Wait}}]}}}}]}")
 	r := target.Reader{Types: builtin.Types(), Entities: s, Scope: project()}
-	d, err := r.Plan(t.Context(), doc.Get("stages").Items[0].At("stage", "spec"), nil)
+	d, err := r.Plan(t.Context(), doc.Stages.Items[0].Stage.Deployment, nil)
 	if err != nil {
 		t.Fatal(err)
 	}
-	p, err := plan.Build(plan.Source{Pipeline: doc, Deployments: map[string]*plan.Deployment{"s": d}})
+	p, err := planning.Build(planning.Source{Pipeline: doc, Deployments: map[string]*plan.Deployment{"s": d}})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -168,13 +169,13 @@ func TestNamesAreOfTheirDocumentsScope(t *testing.T) {
 	} {
 		saveIn(t, s, accountScope(), doc)
 	}
-	doc := parsed(t, "{identifier: p, name: p, stages: [{stage: {identifier: s, name: S, type: Deployment, spec: {deploymentType: Kubernetes, service: {serviceRef: account.web}, environment: {environmentRef: account.dev, infrastructureDefinitions: [{identifier: eu}]}, execution: {steps: [{step: {identifier: x, name: x, type: Wait}}]}}}}]}")
+	doc := pipelineOf(t, "{identifier: p, name: p, stages: [{stage: {identifier: s, name: S, type: Deployment, spec: {deploymentType: Kubernetes, service: {serviceRef: account.web}, environment: {environmentRef: account.dev, infrastructureDefinitions: [{identifier: eu}]}, execution: {steps: [{step: {identifier: x, name: x, type: Wait}}]}}}}]}")
 	r := target.Reader{Types: builtin.Types(), Entities: s, Scope: project()}
-	d, err := r.Plan(t.Context(), doc.Get("stages").Items[0].At("stage", "spec"), nil)
+	d, err := r.Plan(t.Context(), doc.Stages.Items[0].Stage.Deployment, nil)
 	if err != nil {
 		t.Fatal(err)
 	}
-	p, err := plan.Build(plan.Source{Pipeline: doc, Deployments: map[string]*plan.Deployment{"s": d}})
+	p, err := planning.Build(planning.Source{Pipeline: doc, Deployments: map[string]*plan.Deployment{"s": d}})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -3,6 +3,7 @@ package target
 import (
 	"slices"
 
+	"github.com/slipway-cd/slipway/pkg/entity"
 	"github.com/slipway-cd/slipway/pkg/expr"
 	"github.com/slipway-cd/slipway/pkg/fault"
 	"github.com/slipway-cd/slipway/pkg/plan"
@@ -17,8 +18,8 @@ type spot struct {
 	infrastructure plan.Pick
 	group          *plan.Group
 
-	doc     *yamldoc.Node   // the infrastructure's
-	filters []*yamldoc.Node // that it must pass
+	doc     *entity.Entity  // the infrastructure's
+	filters []entity.Filter // that it must pass
 	found   bool            // nobody named it: services that it isn't scoped to pass it by
 }
 
@@ -89,7 +90,7 @@ func (x *expansion) environments(w wanted) ([]environment, *plan.Group, error) {
 }
 
 // narrowed leaves out environments that don't pass the filters about them.
-func (x *expansion) narrowed(all []environment, filters []*yamldoc.Node, group *plan.Group) ([]environment, *plan.Group, error) {
+func (x *expansion) narrowed(all []environment, filters []entity.Filter, group *plan.Group) ([]environment, *plan.Group, error) {
 	filters = about("environments", filters)
 	if len(filters) == 0 {
 		return all, group, nil
@@ -123,10 +124,10 @@ func (x *expansion) group(written string) (*plan.Group, []string, error) {
 	}
 	prefix := scopePrefix(id)
 	var members []string
-	for _, item := range items(doc.Get("envIdentifiers")) {
-		members = append(members, prefix+item.Value)
+	for _, one := range doc.Group.Environments {
+		members = append(members, prefix+one.Text)
 	}
-	return &plan.Group{Ref: id, Name: text(doc, "name")}, members, nil
+	return &plan.Group{Ref: id, Name: doc.Name.Text}, members, nil
 }
 
 // infrastructures are those of an environment that are named, or all of them.
@@ -163,7 +164,7 @@ func (x *expansion) infrastructures(w wanted, e environment) ([]spot, error) {
 		if err != nil {
 			return nil, err
 		}
-		if text(doc, "deploymentType") != w.typ {
+		if doc.Infrastructure.DeploymentType.Text != w.Type.Text {
 			continue // of another kind of stage
 		}
 		p := plan.Pick{Ref: id}
@@ -177,7 +178,7 @@ func (x *expansion) infrastructures(w wanted, e environment) ([]spot, error) {
 
 // takes says whether a service is deployed to a place.
 func (x *expansion) takes(s spot, service plan.Pick) (bool, error) {
-	if s.found && !x.scopedTo(s.doc, s.environment.Ref, service.Ref) {
+	if s.found && !x.scopedTo(s.doc, service.Ref) {
 		return false, nil
 	}
 	filters := about("infrastructures", s.filters)
@@ -186,7 +187,14 @@ func (x *expansion) takes(s spot, service plan.Pick) (bool, error) {
 	}
 	return x.passes(filters, s.doc, func() (expr.Value, error) {
 		doc, err := x.doc(ref.Service, service.Ref, "")
-		return expr.FromAny(map[string]any{"tags": doc.Get("tags").Any()}), err
+		if err != nil {
+			return expr.Value{}, err
+		}
+		tags := expr.Null()
+		if doc.Tags.Set {
+			tags = expr.FromAny(doc.Tags.Value)
+		}
+		return expr.Map(map[string]expr.Value{"tags": tags}), nil
 	})
 }
 
@@ -208,11 +216,15 @@ func (x *expansion) list(scope ref.Scope, kind ref.Kind, env string) ([]string, 
 	}
 }
 
-// doc reads a document as it is, its inputs not filled in.
-func (x *expansion) doc(kind ref.Kind, name, env string) (*yamldoc.Node, error) {
+// doc reads an entity as it is, its inputs not filled in.
+func (x *expansion) doc(kind ref.Kind, name, env string) (*entity.Entity, error) {
 	e, err := x.read(x.ctx, kind, name, env)
 	if err != nil {
 		return nil, err
 	}
-	return x.Document(x.ctx, e)
+	doc, err := x.Document(x.ctx, e)
+	if err != nil {
+		return nil, err
+	}
+	return entity.DecodePart(kind, doc, yamldoc.NewReport(""), entity.Options{Scope: e.Key.Scope, Types: x.Types}), nil
 }

@@ -3,6 +3,7 @@ package target
 import (
 	"slices"
 
+	"github.com/slipway-cd/slipway/pkg/entity"
 	"github.com/slipway-cd/slipway/pkg/fault"
 	"github.com/slipway-cd/slipway/pkg/plan"
 	"github.com/slipway-cd/slipway/pkg/yamldoc"
@@ -11,12 +12,12 @@ import (
 // takeWritten puts what earlier stages have written in the place of what the
 // stage takes from them (semantics/entities §5.1). Where that is an
 // expression, it says no more than that one is.
-func (w *wanted) takeWritten(specs map[string]*yamldoc.Node) {
-	if spec := specs[w.servicesFrom]; w.servicesFrom != "" && spec != nil {
-		w.services = read(spec).services
+func (w *wanted) takeWritten(others map[string]*entity.Deployment) {
+	if from := others[w.servicesFrom]; from != nil {
+		w.services = read(from).services
 	}
-	if spec := specs[w.environmentFrom]; w.environmentFrom != "" && spec != nil {
-		w.placed(read(spec).environments)
+	if from := others[w.environmentFrom]; from != nil {
+		w.placed(read(from).environments)
 	}
 }
 
@@ -37,8 +38,8 @@ func (w *wanted) placed(from []environment) {
 // wanted is what a stage wants, with what it takes from other stages: from
 // earlier ones as they have chosen it, from members of the same parallel block
 // as it is written there.
-func (s *Stage) wanted(spec *yamldoc.Node) (wanted, error) {
-	w := read(spec)
+func (s *Stage) wanted(stage *yamldoc.Node) (wanted, error) {
+	w := read(s.decoded(stage))
 	w.takeWritten(s.beside(w))
 	if w.servicesFrom != "" && w.services == nil {
 		chosen, err := s.chosenBy(w.servicesFrom)
@@ -65,10 +66,18 @@ func (s *Stage) wanted(spec *yamldoc.Node) (wanted, error) {
 	return w, nil
 }
 
-// beside are the specs of the stages that a stage takes something from and
-// that stand in the same parallel block.
-func (s *Stage) beside(w wanted) map[string]*yamldoc.Node {
-	specs := map[string]*yamldoc.Node{}
+// decoded is what a stage's document says of what is deployed where.
+func (s *Stage) decoded(stage *yamldoc.Node) *entity.Deployment {
+	if d := entity.StageOf(stage, entity.Options{Scope: s.Scope, Types: s.Types}).Deployment; d != nil {
+		return d
+	}
+	return &entity.Deployment{}
+}
+
+// beside are the stages that a stage takes something from and that stand in the
+// same parallel block.
+func (s *Stage) beside(w wanted) map[string]*entity.Deployment {
+	others := map[string]*entity.Deployment{}
 	for _, id := range []string{w.servicesFrom, w.environmentFrom} {
 		n := s.Plan.Node(plan.NodeID("pipeline.stages." + id))
 		if id == "" || n == nil || n.Parent() == nil || n.Parent().Kind != plan.KindParallel || n.Parent() != s.Node.Parent() {
@@ -77,9 +86,9 @@ func (s *Stage) beside(w wanted) map[string]*yamldoc.Node {
 		if n.Kind == plan.KindLoop {
 			n = n.Children[0]
 		}
-		specs[id] = n.Doc.Get("spec")
+		others[id] = s.decoded(n.Doc)
 	}
-	return specs
+	return others
 }
 
 // chosenBy is what an earlier stage has chosen to deploy where; never none.
@@ -103,10 +112,10 @@ func (s *Stage) chosenBy(stage string) ([]plan.Choice, error) {
 	if d == nil {
 		return nil, fault.New(fault.Invalid, "stage %s, from which this one takes, deployed nothing", stage)
 	}
-	written := read(n.Doc.Get("spec"))
+	written := read(s.decoded(n.Doc))
 	c := plan.Choice{
 		Service: plan.Pick{Ref: d.ServiceRef, Unchecked: d.Unchecked}, Environment: plan.Pick{Ref: d.EnvironmentRef},
-		Infrastructure: plan.Pick{Ref: text(d.Infrastructure, "identifier")},
+		Infrastructure: plan.Pick{Ref: d.Infrastructure.Text("identifier")},
 	}
 	if len(written.services) == 1 {
 		c.Service.Inputs = written.services[0].Inputs

@@ -6,11 +6,12 @@ import (
 	"time"
 
 	"github.com/slipway-cd/slipway/pkg/builtin"
+	"github.com/slipway-cd/slipway/pkg/entity"
 	"github.com/slipway-cd/slipway/pkg/plan"
+	"github.com/slipway-cd/slipway/pkg/planning"
 	"github.com/slipway-cd/slipway/pkg/resolve"
 	"github.com/slipway-cd/slipway/pkg/store"
 	"github.com/slipway-cd/slipway/pkg/target"
-	"github.com/slipway-cd/slipway/pkg/yamldoc"
 )
 
 // What is taken from another stage is known from what is written there: nothing
@@ -19,7 +20,7 @@ import (
 func TestWhatIsTakenAsItIsWritten(t *testing.T) {
 	t.Parallel()
 	s := saved(t, town)
-	first := parsed(t, "{deploymentType: Kubernetes, service: {serviceRef: a}, environment: {environmentRef: e, infrastructureDefinitions: [{identifier: x}]}}")
+	first := deploying(t, "{deploymentType: Kubernetes, service: {serviceRef: a}, environment: {environmentRef: e, infrastructureDefinitions: [{identifier: x}]}}")
 	tests := []struct{ name, environment, want string }{
 		{"all of it", "{useFromStage: {stage: first}}", "a e x"},
 		{"another infrastructure", "{useFromStage: {stage: first}, infrastructureDefinitions: [{identifier: y}]}", "a e y"},
@@ -29,9 +30,9 @@ func TestWhatIsTakenAsItIsWritten(t *testing.T) {
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
 			t.Parallel()
-			spec := parsed(t, "{deploymentType: Kubernetes, service: {useFromStage: {stage: first}}, environment: "+tt.environment+"}")
+			spec := deploying(t, "{deploymentType: Kubernetes, service: {useFromStage: {stage: first}}, environment: "+tt.environment+"}")
 			r := target.Reader{Types: builtin.Types(), Entities: s, Scope: project()}
-			d, err := r.Plan(t.Context(), spec, map[string]*yamldoc.Node{"first": first})
+			d, err := r.Plan(t.Context(), spec, map[string]*entity.Deployment{"first": first})
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -47,13 +48,12 @@ func TestWhatIsTakenAsItIsWritten(t *testing.T) {
 func TestSeveralTakenFromBeside(t *testing.T) {
 	t.Parallel()
 	s := saved(t, town)
-	doc := parsed(t, `{identifier: p, name: p, stages: [{parallel: [
+	doc := pipelineOf(t, `{identifier: p, name: p, stages: [{parallel: [
   {stage: {identifier: first, name: F, type: Deployment, spec: {deploymentType: Kubernetes, services: {values: [{serviceRef: a}]}, environment: {environmentRef: e, infrastructureDefinitions: [{identifier: x}]}, execution: {steps: []}}}},
   {stage: {identifier: s, name: S, type: Deployment, spec: {deploymentType: Kubernetes, services: {useFromStage: {stage: first}}, environment: {useFromStage: {stage: first}, infrastructureDefinitions: [{identifier: x}, {identifier: y}]}, execution: {steps: []}}}}]}]}`)
-	specs, deployments := map[string]*yamldoc.Node{}, map[string]*plan.Deployment{}
-	members := doc.Get("stages").Items[0].Get("parallel").Items
-	for _, item := range members {
-		specs[item.At("stage", "identifier").Value] = item.At("stage", "spec")
+	specs, deployments := map[string]*entity.Deployment{}, map[string]*plan.Deployment{}
+	for _, stage := range doc.Stages.All() {
+		specs[stage.Identifier.Value] = stage.Deployment
 	}
 	r := target.Reader{Types: builtin.Types(), Entities: s, Scope: project()}
 	for id, spec := range specs {
@@ -62,7 +62,7 @@ func TestSeveralTakenFromBeside(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	p, err := plan.Build(plan.Source{Pipeline: doc, Deployments: deployments})
+	p, err := planning.Build(planning.Source{Pipeline: doc, Deployments: deployments})
 	if err != nil {
 		t.Fatal(err)
 	}

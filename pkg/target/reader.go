@@ -76,70 +76,68 @@ func Root(file string, e store.Entity) (*yamldoc.Node, error) {
 	return docs[0], nil
 }
 
-// Check checks a document again, now that its inputs have values: what was an
+// Check decodes a document again, now that its inputs have values: what was an
 // input on save may be anything. Only pipelines have steps to check.
-func Check(kind ref.Kind, doc *yamldoc.Node, o entity.Options) error {
-	root := &yamldoc.Node{Kind: yamldoc.Mapping, Line: doc.Line, Column: doc.Column, Entries: []yamldoc.Entry{{Key: string(kind), Line: doc.Line, Column: doc.Column, Value: doc}}}
+func Check(kind ref.Kind, doc *yamldoc.Node, o entity.Options) (*entity.Entity, error) {
 	report := yamldoc.NewReport(string(kind))
-	entity.Decode(root, report, o)
-	return report.Err()
+	e := entity.DecodePart(kind, doc, report, o)
+	return e, report.Err()
 }
 
 // Deployment reads what a choice names.
 func (r *Reader) Deployment(ctx context.Context, c plan.Choice) (*plan.Deployment, error) {
 	d := &plan.Deployment{Type: c.Type, ServiceRef: c.Service.Ref, EnvironmentRef: c.Environment.Ref, Unchecked: c.Service.Unchecked, Group: c.Group}
-	var err error
-	if d.Service, err = r.entity(ctx, ref.Service, c.Service, ""); err != nil {
+	service, err := r.entity(ctx, ref.Service, c.Service, "")
+	if err != nil {
 		return nil, err
 	}
-	if d.Environment, err = r.entity(ctx, ref.Environment, c.Environment, ""); err != nil {
+	environment, err := r.entity(ctx, ref.Environment, c.Environment, "")
+	if err != nil {
 		return nil, err
 	}
-	if d.Infrastructure, err = r.entity(ctx, ref.Infrastructure, c.Infrastructure, c.Environment.Ref); err != nil {
+	infrastructure, err := r.entity(ctx, ref.Infrastructure, c.Infrastructure, c.Environment.Ref)
+	if err != nil {
 		return nil, err
 	}
+	d.Service, d.Environment, d.Infrastructure = service.Doc, environment.Doc, infrastructure.Doc
 	if d.Overrides, err = r.overrides(ctx, c); err != nil {
 		return nil, err
 	}
-	if err := sameType(d); err != nil {
+	if err := sameType(d, service, infrastructure); err != nil {
 		return nil, err
 	}
 	if lane, ok := r.Lanes.Of(d.Type); ok && lane.Template != nil {
-		if d.Template, err = r.custom(ctx, c.Template, d); err != nil {
+		if d.Template, err = r.custom(ctx, c, service, infrastructure); err != nil {
 			return nil, err
 		}
 	}
-	if !r.scopedTo(d.Infrastructure, d.EnvironmentRef, d.ServiceRef) {
+	if !r.scopedTo(infrastructure, d.ServiceRef) {
 		return nil, fault.New(fault.Invalid, "infrastructure %s of environment %s isn't scoped to service %s (scopedServices)",
-			text(d.Infrastructure, "identifier"), d.EnvironmentRef, d.ServiceRef)
+			infrastructure.Identifier.Text, d.EnvironmentRef, d.ServiceRef)
 	}
 	return d, nil
 }
 
 // scopedTo says whether a service may be deployed to an infrastructure of an
 // environment: it names none, or it names this one (semantics/entities §4).
-func (r *Reader) scopedTo(infrastructure *yamldoc.Node, env, service string) bool {
-	list := items(infrastructure.Get("scopedServices"))
-	if len(list) == 0 {
-		list = items(infrastructure.At("spec", "scopedServices"))
-	}
+func (r *Reader) scopedTo(infrastructure *entity.Entity, service string) bool {
+	list := infrastructure.Infrastructure.ScopedServices
 	if len(list) == 0 {
 		return true
 	}
-	of, err := ref.Parse(env, r.Scope)
-	want, wrong := ref.Parse(service, r.Scope)
-	return err == nil && wrong == nil && slices.ContainsFunc(list, func(n *yamldoc.Node) bool {
-		one, err := ref.Parse(n.Value, of.Scope)
+	want, err := ref.Parse(service, r.Scope)
+	return err == nil && slices.ContainsFunc(list, func(f yamldoc.Field[string]) bool {
+		one, err := ref.Parse(f.Text, infrastructure.Scope)
 		return err == nil && one == want
 	})
 }
 
 // sameType checks that stage, service and infrastructure are of one
 // deployment type (semantics/entities §2).
-func sameType(d *plan.Deployment) error {
+func sameType(d *plan.Deployment, service, infrastructure *entity.Entity) error {
 	for _, other := range []struct{ what, typ string }{
-		{"service " + d.ServiceRef, text(d.Service.Get("serviceDefinition"), "type")},
-		{"infrastructure " + text(d.Infrastructure, "identifier"), text(d.Infrastructure, "deploymentType")},
+		{"service " + d.ServiceRef, service.Service.Type.Text},
+		{"infrastructure " + infrastructure.Identifier.Text, infrastructure.Infrastructure.DeploymentType.Text},
 	} {
 		if other.typ != d.Type {
 			return fault.New(fault.Invalid, "the stage deploys %s, but %s is of type %s", d.Type, other.what, other.typ)
@@ -150,7 +148,7 @@ func sameType(d *plan.Deployment) error {
 
 // entity reads what is picked and fills its runtime inputs; env is the
 // environment of an infrastructure definition.
-func (r *Reader) entity(ctx context.Context, kind ref.Kind, p plan.Pick, env string) (*yamldoc.Node, error) {
+func (r *Reader) entity(ctx context.Context, kind ref.Kind, p plan.Pick, env string) (*entity.Entity, error) {
 	e, err := r.read(ctx, kind, p.Ref, env)
 	if err != nil {
 		return nil, err
@@ -211,26 +209,20 @@ func (r *Reader) key(kind ref.Kind, name, env string) (store.EntityKey, error) {
 	return store.EntityKey{Scope: to.Scope, Kind: kind, ID: to.ID}, nil
 }
 
-// fill gives an entity's document with its runtime inputs filled in.
-func (r *Reader) fill(ctx context.Context, e store.Entity, p plan.Pick) (*yamldoc.Node, error) {
+// fill gives an entity with its runtime inputs filled in.
+func (r *Reader) fill(ctx context.Context, e store.Entity, p plan.Pick) (*entity.Entity, error) {
 	doc, err := r.Document(ctx, e)
 	if err != nil {
 		return nil, err
 	}
 	merged := input.Merge(doc, nil, input.Source{Doc: p.Inputs, Lenient: true})
 	r.Warnings = append(r.Warnings, merged.Warnings...)
+	var filled *entity.Entity
 	if err = merged.Err(); err == nil {
-		err = Check(e.Key.Kind, merged.Doc, entity.Options{Scope: e.Key.Scope, Types: r.Types})
+		filled, err = Check(e.Key.Kind, merged.Doc, entity.Options{Scope: e.Key.Scope, Types: r.Types})
 	}
 	if err != nil {
 		return nil, fault.New(fault.Invalid, "%s %s: %w", e.Key.Kind, p.Ref, err)
 	}
-	return merged.Doc, nil
-}
-
-func text(n *yamldoc.Node, key string) string {
-	if f := n.Get(key); f != nil {
-		return f.Value
-	}
-	return ""
+	return filled, nil
 }

@@ -1,6 +1,7 @@
 package target
 
 import (
+	"cmp"
 	"context"
 	"strings"
 
@@ -10,23 +11,20 @@ import (
 	"github.com/slipway-cd/slipway/pkg/yamldoc"
 )
 
-// wanted is what a stage's spec names, as it is written
-// (semantics/entities §5).
+// wanted is what a stage names, as it is written (semantics/entities §5).
 type wanted struct {
-	typ      string
-	template *yamldoc.Node // customDeploymentRef
+	*entity.Deployment
+
 	services []plan.Pick
 	// servicesFrom and environmentFrom are the stages whose services or whose
 	// environment and infrastructure these are; empty: it names its own.
 	servicesFrom, environmentFrom string
-	// servicesParallel and placesParallel say whether they go at the same time;
-	// nil: one after the other.
-	servicesParallel, placesParallel *yamldoc.Node
+	parallel                      yamldoc.Field[bool] // several infrastructures, not one after the other
 
 	environments []environment
 	group        string          // the environment group; empty: none
 	all          bool            // every environment of the group, and every infrastructure
-	filters      []*yamldoc.Node // of the environments or the group
+	filters      []entity.Filter // of the environments or the group
 }
 
 // environment is one of a stage's environments.
@@ -34,7 +32,7 @@ type environment struct {
 	plan.Pick
 	infrastructures []plan.Pick
 	all             bool // all of them
-	filters         []*yamldoc.Node
+	filters         []entity.Filter
 	overrides       map[string]*yamldoc.Node // inputs of overrides, by service; empty: of all
 }
 
@@ -46,72 +44,40 @@ func (e environment) inputsFor(service string) *yamldoc.Node {
 	return e.overrides[""]
 }
 
-// read reads a stage's spec, which has been checked.
-func read(spec *yamldoc.Node) wanted {
-	w := wanted{typ: text(spec, "deploymentType"), template: spec.Get("customDeploymentRef")}
-	if one := spec.Get("service"); one != nil {
-		w.servicesFrom = text(one.Get("useFromStage"), "stage")
-		if w.servicesFrom == "" {
-			w.services = []plan.Pick{serviceOf(one, nil)}
-		}
+// read reads what a stage deploys where, which has been checked.
+func read(d *entity.Deployment) wanted {
+	w := wanted{Deployment: d, servicesFrom: cmp.Or(d.Service.From.Text, d.Services.From.Text), environmentFrom: d.Environment.From.Text}
+	if d.Service.Ref.Set {
+		w.services = []plan.Pick{serviceOf(d.Service, false)}
 	}
-	if several := spec.Get("services"); several != nil {
-		w.servicesFrom = text(several.Get("useFromStage"), "stage")
-		w.servicesParallel = several.At("metadata", "parallel")
-		for _, item := range items(several.Get("values")) {
-			w.services = append(w.services, serviceOf(item, several))
-		}
+	for _, one := range d.Services.Values {
+		w.services = append(w.services, serviceOf(one, d.Services.DisableArtifactValidation.Value))
 	}
-	if one := spec.Get("environment"); one != nil {
-		w.environmentFrom = text(one.Get("useFromStage"), "stage")
-		w.environments = []environment{environmentOf(one)}
+	list := d.Environments.Values
+	w.parallel, w.filters = d.Environments.Parallel, d.Environments.Filters
+	switch group := d.Group; {
+	case group.Ref.Set:
+		w.group, w.all, list = group.Ref.Text, group.All.Value, group.Environments
+		w.parallel, w.filters = group.Parallel, group.Filters
+	case d.Environment.Ref.Set || w.environmentFrom != "":
+		list = []entity.StageEnvironment{d.Environment}
 	}
-	several := spec.Get("environments")
-	list := several.Get("values")
-	if group := spec.Get("environmentGroup"); group != nil {
-		several, list = group, group.Get("environments")
-		w.group, w.all = text(group, "envGroupRef"), isTrue(group.Get("deployToAll"))
+	for _, one := range list {
+		w.environments = append(w.environments, environmentOf(one))
 	}
-	for _, item := range items(list) {
-		w.environments = append(w.environments, environmentOf(item))
-	}
-	w.placesParallel, w.filters = several.At("metadata", "parallel"), items(several.Get("filters"))
 	return w
 }
 
-func serviceOf(doc, all *yamldoc.Node) plan.Pick {
-	const unchecked = "disableArtifactValidation"
-	return plan.Pick{
-		Ref: text(doc, "serviceRef"), Inputs: doc.Get("serviceInputs"), Unchecked: isTrue(doc.Get(unchecked)) || isTrue(all.Get(unchecked)),
-	}
+func serviceOf(s entity.StageService, unchecked bool) plan.Pick {
+	return plan.Pick{Ref: s.Ref.Text, Inputs: s.Inputs, Unchecked: s.DisableArtifactValidation.Value || unchecked}
 }
 
-func environmentOf(doc *yamldoc.Node) environment {
-	e := environment{
-		Pick:    plan.Pick{Ref: text(doc, "environmentRef"), Inputs: doc.Get("environmentInputs")},
-		all:     isTrue(doc.Get("deployToAll")),
-		filters: items(doc.Get("filters")),
-	}
-	if given := doc.Get("serviceOverrideInputs"); given != nil {
-		e.overrides = map[string]*yamldoc.Node{"": given}
-	}
-	for _, item := range items(doc.Get("servicesOverrides")) {
-		if e.overrides == nil {
-			e.overrides = map[string]*yamldoc.Node{}
-		}
-		e.overrides[text(item, "serviceRef")] = item.Get("serviceOverrideInputs")
-	}
-	for _, item := range items(doc.Get("infrastructureDefinitions")) {
-		e.infrastructures = append(e.infrastructures, infrastructureOf(item))
-	}
-	if one := doc.Get("infrastructureDefinition"); one != nil {
-		e.infrastructures = append(e.infrastructures, infrastructureOf(one))
+func environmentOf(s entity.StageEnvironment) environment {
+	e := environment{Pick: plan.Pick{Ref: s.Ref.Text, Inputs: s.Inputs}, all: s.All.Value, filters: s.Filters, overrides: s.OverrideInputs}
+	for _, one := range s.Infrastructures {
+		e.infrastructures = append(e.infrastructures, plan.Pick{Ref: one.Identifier.Text, Inputs: one.Inputs})
 	}
 	return e
-}
-
-func infrastructureOf(doc *yamldoc.Node) plan.Pick {
-	return plan.Pick{Ref: text(doc, "identifier"), Inputs: doc.Get("inputs")}
 }
 
 // one is the choice of a stage that has a single deployment.
@@ -124,36 +90,27 @@ func (w wanted) one() (plan.Choice, bool) {
 		return plan.Choice{}, false
 	}
 	return plan.Choice{
-		Type: w.typ, Template: w.template, Service: w.services[0], Environment: e.Pick, Infrastructure: e.infrastructures[0],
+		Type: w.Type.Text, Template: w.CustomRef.Doc, Service: w.services[0], Environment: e.Pick, Infrastructure: e.infrastructures[0],
 		Overrides: e.inputsFor(w.services[0].Ref),
 	}, true
 }
 
 func late(text string) bool { return strings.Contains(text, "<+") }
 
-func isTrue(n *yamldoc.Node) bool { return n != nil && strings.EqualFold(n.Value, "true") }
-
-func items(n *yamldoc.Node) []*yamldoc.Node {
-	if n == nil {
-		return nil
-	}
-	return n.Items
-}
-
 // Plan reads what a stage deploys where, as far as that is known before the
 // stage starts; what is named then and doesn't exist, or lacks inputs, is an
-// error already. The specs are those of earlier stages, by identifier.
-func (r *Reader) Plan(ctx context.Context, spec *yamldoc.Node, specs map[string]*yamldoc.Node) (*plan.Deployment, error) {
-	w := read(spec)
-	w.takeWritten(specs)
+// error already. others are those of all stages, by their identifiers.
+func (r *Reader) Plan(ctx context.Context, d *entity.Deployment, others map[string]*entity.Deployment) (*plan.Deployment, error) {
+	w := read(d)
+	w.takeWritten(others)
 	c, one := w.one()
-	if one && !entity.Several(spec) && !late(c.Service.Ref+c.Environment.Ref+c.Infrastructure.Ref) {
+	if one && !d.Several && !late(c.Service.Ref+c.Environment.Ref+c.Infrastructure.Ref) {
 		return r.Deployment(ctx, c)
 	}
 	if err := r.known(ctx, w); err != nil {
 		return nil, err
 	}
-	return &plan.Deployment{Type: w.typ, Late: true, Several: entity.Several(spec)}, nil
+	return &plan.Deployment{Type: d.Type.Text, Late: true, Several: d.Several}, nil
 }
 
 // known reads what is named without an expression.

@@ -5,7 +5,8 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/slipway-cd/slipway/pkg/plan"
+	"github.com/slipway-cd/slipway/pkg/entity"
+	"github.com/slipway-cd/slipway/pkg/planning"
 	"github.com/slipway-cd/slipway/pkg/template"
 	"github.com/slipway-cd/slipway/pkg/yamldoc"
 )
@@ -68,7 +69,7 @@ func BenchmarkPlan1000Steps(b *testing.B) {
 		if err != nil || report.Failed() || len(resolved.Missing()) > 0 {
 			b.Fatal(err, report.Err(), resolved.Missing())
 		}
-		made, err := plan.Build(plan.Source{Pipeline: resolved.Doc.Get("pipeline")})
+		made, err := planning.Build(planning.Source{Pipeline: entity.Decode(resolved.Doc, report, entity.Options{Scope: project}).Pipeline})
 		if err != nil {
 			b.Fatal(err)
 		}

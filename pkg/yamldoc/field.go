@@ -1,10 +1,12 @@
 package yamldoc
 
 // Field is a value that keeps its place. It is either a value or the text of
-// an expression, never both: where Expr isn't empty, Value is zero.
+// an expression, never both: where Expr isn't empty, Value is zero. Text is for
+// whoever keeps it as it was written, such as a plan.
 type Field[T any] struct {
 	Value T
 	Expr  string // the whole scalar, when it holds <+...>
+	Text  string // the whole scalar as it is written
 	At    Pos
 	Set   bool // the key is there and not null
 }

@@ -124,6 +124,33 @@ func (n *Node) At(keys ...string) *Node {
 	return n
 }
 
+// With is a mapping with another value of a key that it has.
+func (n *Node) With(key string, value *Node) *Node {
+	out := *n
+	out.Entries = slices.Clone(n.Entries)
+	for i := range out.Entries {
+		if out.Entries[i].Key == key {
+			out.Entries[i].Value = value
+		}
+	}
+	return &out
+}
+
+// Without is a mapping without what keys lead to, from mapping to mapping; the
+// mapping itself if that isn't there.
+func (n *Node) Without(keys ...string) *Node {
+	below := n.Get(keys[0])
+	if below == nil {
+		return n
+	}
+	if len(keys) > 1 {
+		return n.With(keys[0], below.Without(keys[1:]...))
+	}
+	out := *n
+	out.Entries = slices.DeleteFunc(slices.Clone(n.Entries), func(e Entry) bool { return e.Key == keys[0] })
+	return &out
+}
+
 // Any is the node as encoding/json would decode it, with ints as int64.
 func (n *Node) Any() any {
 	if n == nil {

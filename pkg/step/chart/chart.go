@@ -3,7 +3,7 @@
 // fetched once, for all that comes after it in the stage
 // (semantics/entities §2.3).
 //
-// Nobody writes it down: pkg/plan puts it there. Outputs: output.chart, which
+// Nobody writes it down: pkg/planning puts it there. Outputs: output.chart, which
 // expressions read as <+manifests.ID.helm...>. The chart is read by
 // delegate/helm.
 package chart

@@ -1,7 +1,7 @@
 // Package initialize is the step that a group, or a stage, begins with some of
 // whose steps run programs: it opens the session in which they do.
 //
-// Nobody writes it down: pkg/plan puts it there. Sessions are opened by
+// Nobody writes it down: pkg/planning puts it there. Sessions are opened by
 // delegate/session.
 package initialize
 

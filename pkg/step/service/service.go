@@ -2,7 +2,7 @@
 // service's artifact must be looked up: it finds the version once, for all
 // that comes after it in the stage (semantics/entities §2.2).
 //
-// Nobody writes it down: pkg/plan puts it there. Outputs:
+// Nobody writes it down: pkg/planning puts it there. Outputs:
 // output.artifactResults.primary. Registries are asked by delegate/artifact.
 package service
 

@@ -1,4 +1,4 @@
-package plan_test
+package planning_test
 
 import (
 	"testing"
@@ -7,6 +7,7 @@ import (
 
 	"github.com/slipway-cd/slipway/pkg/fault"
 	"github.com/slipway-cd/slipway/pkg/plan"
+	"github.com/slipway-cd/slipway/pkg/planning"
 	"github.com/slipway-cd/slipway/pkg/yamldoc"
 )
 
@@ -61,9 +62,9 @@ func TestServiceStepsCantBeIgnored(t *testing.T) {
 		}
 		return docs[0]
 	}
-	p, err := plan.Build(plan.Source{
+	p, err := planning.Build(planning.Source{
 		LookedUp: func(*yamldoc.Node) bool { return true },
-		Pipeline: parse(t, `
+		Pipeline: pipelineOf(parse(t, `
 identifier: p
 stages:
   - stage:
@@ -71,7 +72,7 @@ stages:
       type: Deployment
       failureStrategies: [{onFailure: {errors: [AllErrors], action: {type: Ignore}}}]
       spec: {execution: {steps: [{step: {identifier: a, type: Wait, spec: {duration: 1m}}}]}}
-`),
+`)),
 		Deployments: map[string]*plan.Deployment{"s": {Type: "NativeHelm", Service: parse(t, `
 serviceDefinition:
   spec:

@@ -1,4 +1,4 @@
-package plan_test
+package planning_test
 
 import (
 	"bytes"
@@ -12,7 +12,10 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"golang.org/x/tools/txtar"
 
+	"github.com/slipway-cd/slipway/pkg/entity"
 	"github.com/slipway-cd/slipway/pkg/plan"
+	"github.com/slipway-cd/slipway/pkg/planning"
+	"github.com/slipway-cd/slipway/pkg/ref"
 	"github.com/slipway-cd/slipway/pkg/yamldoc"
 )
 
@@ -34,6 +37,11 @@ func TestBuild(t *testing.T) {
 	}
 }
 
+// pipelineOf is a pipeline's document below its root key, decoded.
+func pipelineOf(doc *yamldoc.Node) *entity.Pipeline {
+	return entity.DecodePart(ref.Pipeline, doc, yamldoc.NewReport(""), entity.Options{}).Pipeline
+}
+
 func testCase(t *testing.T, file string) {
 	t.Helper()
 	data, err := os.ReadFile(file)
@@ -45,9 +53,9 @@ func testCase(t *testing.T, file string) {
 	if err := report.Err(); err != nil {
 		t.Fatal(err)
 	}
-	src := plan.Source{Pipeline: docs[0].Get("pipeline")}
+	src := planning.Source{Pipeline: pipelineOf(docs[0].Get("pipeline"))}
 	got := ""
-	if p, err := plan.Build(src); err != nil {
+	if p, err := planning.Build(src); err != nil {
 		got = "error: " + err.Error() + "\n"
 	} else {
 		got = outline(p)
@@ -66,13 +74,13 @@ func testCase(t *testing.T, file string) {
 }
 
 // checkStable: the same source has the same bytes, and a plan survives storage.
-func checkStable(t *testing.T, src plan.Source, p *plan.Plan) {
+func checkStable(t *testing.T, src planning.Source, p *plan.Plan) {
 	t.Helper()
 	first, err := p.Encode()
 	if err != nil {
 		t.Fatal(err)
 	}
-	again, err := plan.Build(src)
+	again, err := planning.Build(src)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -1,4 +1,4 @@
-package plan_test
+package planning_test
 
 import (
 	"os"
@@ -7,6 +7,7 @@ import (
 	"golang.org/x/tools/txtar"
 
 	"github.com/slipway-cd/slipway/pkg/plan"
+	"github.com/slipway-cd/slipway/pkg/planning"
 	"github.com/slipway-cd/slipway/pkg/yamldoc"
 )
 
@@ -61,7 +62,7 @@ func build(t *testing.T, file string) *plan.Plan {
 	if err := report.Err(); err != nil {
 		t.Fatal(err)
 	}
-	p, err := plan.Build(plan.Source{Pipeline: docs[0].Get("pipeline")})
+	p, err := planning.Build(planning.Source{Pipeline: pipelineOf(docs[0].Get("pipeline"))})
 	if err != nil {
 		t.Fatal(err)
 	}

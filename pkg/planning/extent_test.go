@@ -1,4 +1,4 @@
-package plan_test
+package planning_test
 
 import (
 	"fmt"
@@ -7,6 +7,7 @@ import (
 
 	"github.com/slipway-cd/slipway/pkg/fault"
 	"github.com/slipway-cd/slipway/pkg/plan"
+	"github.com/slipway-cd/slipway/pkg/planning"
 	"github.com/slipway-cd/slipway/pkg/yamldoc"
 )
 
@@ -17,7 +18,7 @@ func of(t *testing.T, steps string) (*plan.Plan, error) {
 	if err := report.Err(); err != nil {
 		t.Fatal(err)
 	}
-	return plan.Build(plan.Source{Pipeline: docs[0].Get("pipeline")})
+	return planning.Build(planning.Source{Pipeline: pipelineOf(docs[0].Get("pipeline"))})
 }
 
 func waits(prefix string, n int) string {

@@ -1,0 +1,97 @@
+package arch
+
+import (
+	"go/ast"
+	"go/token"
+	"slices"
+	"strings"
+	"testing"
+)
+
+// decoders are the packages that say what may stand in documents, and read it
+// into fields: a key is named there. The rest of a package may look ahead at the
+// word that a mapping goes by.
+func decoders() []string {
+	return []string{
+		"pkg/yamldoc", "pkg/document", "pkg/entity", "pkg/artifact", "pkg/connector/...", "pkg/filesource",
+		"pkg/step/...", "pkg/swimlane/...", "pkg/provisioner/...",
+	}
+}
+
+// keyReaders are the others that read documents by keys, each with how many it
+// names. A number may become smaller only.
+func keyReaders() map[string]int {
+	return map[string]int{
+		// What an expression names is a path of the document, and of a service only
+		// what is asked for is resolved.
+		"pkg/resolve": 150,
+		"pkg/lint":    54,
+		"pkg/plan":    36, // of the documents of a Deployment, which it keeps
+		// These change documents, and put each part back where it was.
+		"pkg/input": 7, "pkg/template": 13, "pkg/launch": 19, "pkg/target": 5, "pkg/catalog": 16, "cmd/slipway": 21,
+		// These read what was never decoded: other programs' documents and samples.
+		"pkg/api": 2, "pkg/notify": 1, "cmd/checksamples": 1, "cmd/runsamples": 3,
+		"pkg/engine": 12, "pkg/execution": 8, "pkg/extent": 11,
+	}
+}
+
+// TestKeysAreNamedByDecoders: a document is decoded once, and what is decoded is
+// what runs. Who reads it by a key again has a spelling of that key of its own,
+// and finds nothing where it is wrong.
+func TestKeysAreNamedByDecoders(t *testing.T) {
+	t.Parallel()
+	for _, p := range packages(t) {
+		if within(p.path(), decoders()) || !slices.Contains(p.Imports, module+"/pkg/yamldoc") {
+			continue
+		}
+		got := 0
+		for _, file := range filesOf(t, p) {
+			ast.Inspect(file, func(n ast.Node) bool {
+				if call, ok := n.(*ast.CallExpr); ok {
+					got += keysRead(call)
+				}
+				return true
+			})
+		}
+		if want := keyReaders()[p.path()]; got != want {
+			t.Errorf("%s reads documents by %d keys; want %d, or the lower number if it is lower now", p.path(), got, want)
+		}
+	}
+}
+
+// keysRead counts the keys by which a call reads a document.
+func keysRead(call *ast.CallExpr) int {
+	f, ok := call.Fun.(*ast.SelectorExpr)
+	if !ok {
+		return 0
+	}
+	args := call.Args
+	switch x := f.X.(type) {
+	case *ast.Ident:
+		if x.Name == "document" && (f.Sel.Name == "Peek" || f.Sel.Name == "Child") {
+			return literals(args)
+		}
+	case *ast.SelectorExpr:
+		if x.Sel.Name == "Header" {
+			return 0
+		}
+	case *ast.CallExpr:
+		if q, ok := x.Fun.(*ast.SelectorExpr); ok && (q.Sel.Name == "Query" || q.Sel.Name == "Header") {
+			return 0
+		}
+	}
+	if slices.Contains([]string{"Get", "At", "Text"}, f.Sel.Name) {
+		return literals(args)
+	}
+	return 0
+}
+
+func literals(args []ast.Expr) int {
+	n := 0
+	for _, a := range args {
+		if l, ok := a.(*ast.BasicLit); ok && l.Kind == token.STRING && !strings.Contains(l.Value, " ") {
+			n++
+		}
+	}
+	return n
+}
