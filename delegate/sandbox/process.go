@@ -201,6 +201,9 @@ func (c *child) reason(exit *exec.ExitError) ending {
 		return tooDeep
 	case strings.Contains(text, "out of memory"), strings.Contains(text, "cannot allocate memory"), strings.Contains(text, "failed to create new OS thread"),
 		strings.Contains(text, "pthread_create failed"),
+		// The collector itself got no memory, which not all of it looks at. A fault of
+		// the program's own would be some goroutine's.
+		strings.Contains(text, "SIGSEGV") && strings.Contains(text, "\ngoroutine 0 "),
 		exit.ExitCode() == exitMemory:
 		return outOfMemory
 	case signalled(exit):

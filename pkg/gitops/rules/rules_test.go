@@ -1,0 +1,145 @@
+package rules
+
+import (
+	"strings"
+	"testing"
+
+	"github.com/slipway-cd/slipway/pkg/fault"
+	"github.com/slipway-cd/slipway/pkg/gitops"
+	"github.com/slipway-cd/slipway/pkg/gitops/object"
+)
+
+func read(t *testing.T, spec gitops.ProjectSpec) *Rules {
+	t.Helper()
+	r, err := Read(gitops.Project{Meta: gitops.Meta{Name: "shop"}, Spec: spec})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return r
+}
+
+func TestSource(t *testing.T) {
+	t.Parallel()
+	for name, tt := range map[string]struct {
+		patterns []string
+		url      string
+		want     string // a part of the error; empty: it may
+	}{
+		"any":                             {[]string{"*"}, "https://git.example.com/a/b/c", ""},
+		"none":                            {nil, "https://git.example.com/a", "has no repository"},
+		"itself":                          {[]string{"https://git.example.com/team/app"}, "https://git.example.com/team/app", ""},
+		"itself, written otherwise":       {[]string{"git@git.example.com:team/app.git"}, "ssh://git@GIT.example.com/team/app", ""},
+		"a star ends at a slash":          {[]string{"https://git.example.com/*"}, "https://git.example.com/team/app", "has no repository"},
+		"two stars don't":                 {[]string{"https://git.example.com/**"}, "https://git.example.com/team/app.git", ""},
+		"one that is taken away":          {[]string{"*", "!https://git.example.com/secret/*"}, "https://git.example.com/secret/app", "takes the repository"},
+		"taken away, whatever the order":  {[]string{"!https://git.example.com/secret/*", "*"}, "https://git.example.com/secret/app", "takes the repository"},
+		"another than what is taken away": {[]string{"!https://git.example.com/secret/*"}, "https://git.example.com/team/app", ""},
+		"SSH is taken away":               {[]string{"!ssh://**", "*"}, "git@git.example.com:team/app", "takes the repository"},
+		"a password stays out of it":      {[]string{"https://other"}, "https://me:opensesame@git.example.com/app", "has no repository https://git.example.com/app"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			told(t, read(t, gitops.ProjectSpec{SourceRepos: tt.patterns}).Source(tt.url), tt.want)
+		})
+	}
+}
+
+func told(t *testing.T, err error, want string) {
+	t.Helper()
+	switch {
+	case want == "" && err != nil:
+		t.Errorf("got %v; want nothing in the way", err)
+	case want != "" && (err == nil || !strings.Contains(err.Error(), want) || fault.CodeOf(err) != fault.Forbidden):
+		t.Errorf("got %v; want %q", err, want)
+	case err != nil && strings.Contains(err.Error(), "opensesame"):
+		t.Errorf("the password is in %v", err)
+	}
+}
+
+func TestDestination(t *testing.T) {
+	t.Parallel()
+	documented := []gitops.Destination{{Namespace: "!kube-system", Server: "*"}, {Namespace: "*", Server: "!https://team1-*"}, {Namespace: "*", Server: "*"}}
+	for name, tt := range map[string]struct {
+		rows      []gitops.Destination
+		cluster   Cluster
+		namespace string
+		only      bool // its own clusters
+		want      string
+	}{
+		"anywhere":                      {[]gitops.Destination{{Server: "*", Namespace: "*"}}, Cluster{Server: "https://eu"}, "shop", false, ""},
+		"nowhere":                       {nil, Cluster{Server: "https://eu"}, "shop", false, "has no namespace"},
+		"by the address":                {[]gitops.Destination{{Server: "https://eu", Namespace: "shop"}}, Cluster{Server: "https://eu", Name: "eu"}, "shop", false, ""},
+		"by the name":                   {[]gitops.Destination{{Name: "e?", Namespace: "shop-*"}}, Cluster{Server: "https://eu", Name: "eu"}, "shop-web", false, ""},
+		"another cluster":               {[]gitops.Destination{{Name: "eu", Namespace: "*"}}, Cluster{Server: "https://us", Name: "us"}, "shop", false, "has no namespace \"shop\" of the cluster us"},
+		"another namespace":             {[]gitops.Destination{{Name: "eu", Namespace: "shop"}}, Cluster{Name: "eu"}, "bank", false, "has no namespace"},
+		"no namespace is said":          {[]gitops.Destination{{Name: "eu"}}, Cluster{Name: "eu"}, "shop", false, "has no namespace"},
+		"a namespace that is taken":     {documented, Cluster{Server: "https://eu"}, "kube-system", false, "takes the namespace"},
+		"a cluster that is taken":       {documented, Cluster{Server: "https://team1-eu"}, "shop", false, "takes the namespace"},
+		"what is left":                  {documented, Cluster{Server: "https://team2-eu"}, "shop", false, ""},
+		"all but one, and nothing else": {[]gitops.Destination{{Server: "*", Namespace: "!kube-system"}}, Cluster{Server: "https://eu"}, "shop", false, ""},
+		"taken by the name":             {[]gitops.Destination{{Name: "!prod", Namespace: "*"}, {Server: "*", Namespace: "*"}}, Cluster{Server: "https://eu", Name: "prod"}, "shop", false, "takes the namespace"},
+		"its own cluster":               {[]gitops.Destination{{Server: "*", Namespace: "*"}}, Cluster{Server: "https://eu", Own: true}, "shop", true, ""},
+		"not its own":                   {[]gitops.Destination{{Server: "*", Namespace: "*"}}, Cluster{Server: "https://eu"}, "shop", true, "only go to clusters of its own"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			r := read(t, gitops.ProjectSpec{Destinations: tt.rows, PermitOnlyProjectScopedClusters: tt.only})
+			told(t, r.Destination(tt.cluster, tt.namespace), tt.want)
+		})
+	}
+}
+
+func TestObject(t *testing.T) {
+	t.Parallel()
+	anywhere := []gitops.Destination{{Server: "*", Namespace: "shop*"}}
+	for name, tt := range map[string]struct {
+		spec gitops.ProjectSpec
+		key  object.Key
+		want string
+	}{
+		"of a namespace":                          {gitops.ProjectSpec{}, object.Key{Kind: "ConfigMap", Namespace: "shop", Name: "a"}, ""},
+		"of a namespace elsewhere":                {gitops.ProjectSpec{}, object.Key{Kind: "ConfigMap", Namespace: "bank", Name: "a"}, "/ConfigMap:bank/a: the project \"shop\" has no namespace"},
+		"of the cluster":                          {gitops.ProjectSpec{}, object.Key{Kind: "Namespace", Name: "a"}, "may not have /Namespace:/a"},
+		"of the cluster, listed":                  {gitops.ProjectSpec{ClusterResourceWhitelist: []gitops.KindPattern{{Group: "*", Kind: "*"}}}, object.Key{Kind: "Namespace", Name: "a"}, ""},
+		"of the cluster, listed by name":          {gitops.ProjectSpec{ClusterResourceWhitelist: []gitops.KindPattern{{Kind: "Namespace", Name: "team1-*"}}}, object.Key{Kind: "Namespace", Name: "team1-a"}, ""},
+		"of the cluster, another name":            {gitops.ProjectSpec{ClusterResourceWhitelist: []gitops.KindPattern{{Kind: "Namespace", Name: "team1-*"}}}, object.Key{Kind: "Namespace", Name: "team2-a"}, "may not have"},
+		"of the cluster, taken away":              {gitops.ProjectSpec{ClusterResourceWhitelist: []gitops.KindPattern{{Group: "*", Kind: "*"}}, ClusterResourceBlacklist: []gitops.KindPattern{{Group: "rbac.*", Kind: "ClusterRole"}}}, object.Key{Group: "rbac.authorization.k8s.io", Kind: "ClusterRole", Name: "a"}, "may not have"},
+		"of a namespace, taken away":              {gitops.ProjectSpec{NamespaceResourceBlacklist: []gitops.KindPattern{{Kind: "ResourceQuota"}}}, object.Key{Kind: "ResourceQuota", Namespace: "shop", Name: "a"}, "may not have"},
+		"of a namespace, listed":                  {gitops.ProjectSpec{NamespaceResourceWhitelist: []gitops.KindPattern{{Group: "apps", Kind: "*"}}}, object.Key{Group: "apps", Kind: "Deployment", Namespace: "shop", Name: "a"}, ""},
+		"of a namespace, not listed":              {gitops.ProjectSpec{NamespaceResourceWhitelist: []gitops.KindPattern{{Group: "apps", Kind: "*"}}}, object.Key{Kind: "Secret", Namespace: "shop", Name: "a"}, "may not have"},
+		"of a namespace, where nothing is listed": {gitops.ProjectSpec{NamespaceResourceWhitelist: []gitops.KindPattern{}}, object.Key{Kind: "Secret", Namespace: "shop", Name: "a"}, "may not have"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			tt.spec.Destinations = anywhere
+			told(t, read(t, tt.spec).Object(tt.key, Cluster{Server: "https://eu"}), tt.want)
+		})
+	}
+}
+
+func TestLives(t *testing.T) {
+	t.Parallel()
+	r := read(t, gitops.ProjectSpec{SourceNamespaces: []string{"team-*", "/^x[0-9]+$/"}})
+	for namespace, want := range map[string]bool{"team-a": true, "x12": true, "x": false, "team": false, "": false} {
+		if got := r.Lives(namespace); got != want {
+			t.Errorf("%q: %v; want %v", namespace, got, want)
+		}
+	}
+}
+
+func TestWrongRules(t *testing.T) {
+	t.Parallel()
+	for want, spec := range map[string]gitops.ProjectSpec{
+		"sourceRepos[1]: found !*":                            {SourceRepos: []string{"*", "!*"}},
+		`sourceRepos[0]: "[a" isn't a pattern`:                {SourceRepos: []string{"[a"}},
+		"destinations[0].namespace: found !*":                 {Destinations: []gitops.Destination{{Namespace: "!*"}}},
+		`destinations[1].server: "![" isn't a pattern`:        {Destinations: []gitops.Destination{{}, {Server: "!["}}},
+		`clusterResourceWhitelist[0]: "[" isn't a pattern`:    {ClusterResourceWhitelist: []gitops.KindPattern{{Kind: "["}}},
+		`namespaceResourceBlacklist[0]: "a[" isn't a pattern`: {NamespaceResourceBlacklist: []gitops.KindPattern{{Group: "a["}}},
+		`sourceNamespaces[0]: "/(/" isn't a pattern`:          {SourceNamespaces: []string{"/(/"}},
+	} {
+		if _, err := Read(gitops.Project{Spec: spec}); err == nil || !strings.HasPrefix(err.Error(), want) {
+			t.Errorf("got %v; want %s", err, want)
+		}
+	}
+}
