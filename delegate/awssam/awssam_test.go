@@ -2,27 +2,20 @@ package awssam_test
 
 import (
 	"context"
-	"encoding/json"
 	"fmt"
 	"os"
-	"path"
 	"slices"
 	"strings"
 	"testing"
 	"time"
 
-	"github.com/aws/aws-sdk-go-v2/config"
-	"github.com/aws/aws-sdk-go-v2/service/cloudformation"
-
-	"github.com/slipway-cd/slipway/delegate/aws"
 	"github.com/slipway-cd/slipway/delegate/awssam"
 	"github.com/slipway-cd/slipway/delegate/awswait"
 	"github.com/slipway-cd/slipway/delegate/executor"
-	"github.com/slipway-cd/slipway/delegate/executor/executortest"
 	"github.com/slipway-cd/slipway/delegate/gotemplate"
 	"github.com/slipway-cd/slipway/delegate/sandbox"
-	sessions "github.com/slipway-cd/slipway/delegate/session"
 	"github.com/slipway-cd/slipway/delegate/workspace"
+	"github.com/slipway-cd/slipway/delegate/workspace/workspacetest"
 	"github.com/slipway-cd/slipway/internal/testaws"
 	"github.com/slipway-cd/slipway/internal/testservers/sam"
 	"github.com/slipway-cd/slipway/pkg/fault"
@@ -41,13 +34,10 @@ func TestMain(m *testing.M) {
 
 // stage is one stage of an execution: its session, its checkpoints and the account.
 type stage struct {
-	t        *testing.T
-	world    *testaws.World
-	sessions *sessions.Sessions
-	accesses *aws.Accesses
-	sandbox  *sandbox.Sandbox
-	env      *executortest.Env
-	steps    int
+	*workspacetest.Machine
+
+	t       *testing.T
+	sandbox *sandbox.Sandbox
 }
 
 // secret is an expression in a file, and what it stands for.
@@ -57,46 +47,26 @@ const secret, hidden = `<+secrets.getValue("token")>`, "hush-token"
 // /app of the file store; those whose names begin with a slash lie elsewhere.
 func begin(t *testing.T, w *testaws.World, files map[string]string) *stage {
 	t.Helper()
-	w.UnderPolicy("../../docs/sam.md")
 	return beginOn(t, w, sam.Install(t)+":"+os.Getenv("PATH"), files)
 }
 
 // beginOn is begin on a machine whose PATH is another.
 func beginOn(t *testing.T, w *testaws.World, programs string, files map[string]string) *stage {
 	t.Helper()
-	s := &stage{t: t, world: w, sandbox: sandbox.New(0), accesses: &aws.Accesses{Options: []func(*config.LoadOptions) error{config.WithBaseEndpoint(w.Endpoint)}}}
+	w.UnderPolicy("../../docs/sam.md")
+	s := &stage{t: t, sandbox: sandbox.New(0), Machine: workspacetest.New(t, w, programs, "AWS_ENDPOINT_URL_S3="+w.Endpoint, "SECRET_OF_DELEGATE=x")}
 	t.Cleanup(s.sandbox.Close)
-	s.env = executortest.New(t, func(text string) string {
-		if strings.Contains(text, secret) {
-			s.env.Mask(hidden)
-		}
-		return strings.ReplaceAll(text, secret, hidden)
-	})
-	s.sessions = sessions.New(sessions.Config{Dir: t.TempDir(), Orphan: 2 * time.Minute, Environ: []string{"PATH=" + programs, "AWS_ENDPOINT_URL=" + w.Endpoint, "AWS_ENDPOINT_URL_S3=" + w.Endpoint, "SECRET_OF_DELEGATE=x"}})
-	if _, err := s.sessions.Start(t.Context(), task.Session{ID: "s1", Execution: "e1", Node: "pipeline.stages.s"}); err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() {
-		if err := s.sessions.Close(context.Background(), "s1"); err != nil {
-			t.Error(err)
-		}
-	})
-	s.env.Files = func(_ context.Context, named string) ([]task.StoredFile, error) {
-		var out []task.StoredFile
-		for name, text := range files {
-			at := path.Join("/app", name)
-			if path.IsAbs(name) {
-				at = name
+	s.Resolve = func(_ context.Context, texts map[string]string) (map[string]string, error) {
+		out := map[string]string{}
+		for name, text := range texts {
+			if strings.Contains(text, secret) {
+				s.Mask(hidden)
 			}
-			if at == named || strings.HasPrefix(at, named+"/") {
-				out = append(out, task.StoredFile{Path: at, Name: path.Base(at), Content: []byte(text)})
-			}
-		}
-		if len(out) == 0 {
-			return nil, fault.New(fault.NotFound, "there is no file or folder %s", named)
+			out[name] = strings.ReplaceAll(text, secret, hidden)
 		}
 		return out, nil
 	}
+	s.Stores(files)
 	s.download()
 	return s
 }
@@ -104,75 +74,40 @@ func beginOn(t *testing.T, w *testaws.World, programs string, files map[string]s
 // download brings the application into the workspace, also once more.
 func (s *stage) download() {
 	s.t.Helper()
-	s.do(workspace.NewDownload(workspace.Config{Sessions: s.sessions}), space.Kind, space.Download{Session: "s1", Manifests: []space.Manifest{application().Manifest}}, task.Succeeded)
+	bring := space.Download{Session: workspacetest.Session, Manifests: []space.Manifest{application().Manifest}}
+	s.Do(workspace.NewDownload(workspace.Config{Sessions: s.Sessions}), s.Step(space.Kind, task.Work{}, bring), task.Succeeded)
 }
 
 func application() *lane.Application {
 	return &lane.Application{Manifest: space.Manifest{ID: "app", Store: task.Store{Files: &task.FileStore{Paths: []string{"/app"}}}}}
 }
 
-// do runs one task of the stage.
-func (s *stage) do(run executor.Executor, kind task.Kind, spec any, want task.Status) task.Result {
-	s.t.Helper()
-	doc, err := json.Marshal(spec)
-	if err != nil {
-		s.t.Fatal(err)
-	}
-	s.steps++
-	payload, err := json.Marshal(task.Work{Execution: "e1", Stage: "pipeline.stages.s", Step: fmt.Sprint("n", s.steps), Spec: doc})
-	if err != nil {
-		s.t.Fatal(err)
-	}
-	ctx, stop := context.WithTimeout(s.t.Context(), time.Minute)
-	defer stop()
-	r, err := run(ctx, task.Assignment{ID: "t", Fence: 1, Kind: kind, Payload: payload, Execution: "e1", Node: fmt.Sprint("n", s.steps), Attempt: 1, Timeout: time.Minute}, s.env.Env)
-	if err != nil {
-		r = task.Result{Status: task.Errored, Message: err.Error(), FailureTypes: fault.Failures(err)}
-	}
-	if r.Status != want {
-		s.t.Fatalf("%s: %s; want %s\n%s", r.Status, r.Message, want, s.log())
-	}
-	return r
+// run does SAM's tasks.
+func (s *stage) run() executor.Executor {
+	return awssam.New(awssam.Config{Sessions: s.Sessions, Accesses: s.Accesses, Sandbox: s.sandbox, Pace: awswait.Every(20 * time.Millisecond)})
 }
 
-func (s *stage) log() string {
-	out := ""
-	for _, unit := range []string{"Fetch Manifests", "Build", "Deploy", "Rollback"} {
-		out += s.env.Text(unit, executor.Info) + s.env.Text(unit, executor.Error)
-	}
-	return out
-}
-
-func (s *stage) sam(op lane.Op, want task.Status, change ...func(*lane.Spec)) task.Result {
+// step is a task of SAM's.
+func (s *stage) step(op lane.Op, change ...func(*lane.Spec)) task.Assignment {
 	s.t.Helper()
 	spec := lane.Spec{
-		Op: op, Stack: "app", Run: &space.Run{Session: "s1"},
-		Target: lane.Target{AWS: task.AWS{Auth: task.AWSKeys, AccessKey: "AKIA", SecretKey: "hush-secret", Region: testaws.Region}, Application: application()},
+		Op: op, Stack: "app", Run: &space.Run{Session: workspacetest.Session},
+		Target: lane.Target{AWS: workspacetest.Account(), Application: application()},
 	}
 	for _, f := range change {
 		f(&spec)
 	}
-	return s.do(awssam.New(awssam.Config{Sessions: s.sessions, Accesses: s.accesses, Sandbox: s.sandbox, Pace: awswait.Every(20 * time.Millisecond)}), lane.Kind, spec, want)
+	return s.Step(lane.Kind, task.Work{}, spec)
+}
+
+func (s *stage) sam(op lane.Op, want task.Status, change ...func(*lane.Spec)) task.Result {
+	s.t.Helper()
+	return s.Do(s.run(), s.step(op, change...), want)
 }
 
 // queue is a template whose stack has one queue.
 func queue(name, seconds string) string {
 	return fmt.Sprintf(`{"Resources": {"%s": {"Type": "AWS::SQS::Queue", "Properties": {"VisibilityTimeout": %s}}}, "Outputs": {"Seconds": {"Value": "%s"}}}`, name, seconds, seconds)
-}
-
-func (s *stage) stack() (status, template string) {
-	s.t.Helper()
-	client := cloudformation.NewFromConfig(s.world.Config())
-	name := "app"
-	out, err := client.DescribeStacks(s.t.Context(), &cloudformation.DescribeStacksInput{StackName: &name})
-	if err != nil {
-		return "", ""
-	}
-	doc, err := client.GetTemplate(s.t.Context(), &cloudformation.GetTemplateInput{StackName: &name})
-	if err != nil {
-		s.t.Fatal(err)
-	}
-	return string(out.Stacks[0].StackStatus), *doc.TemplateBody
 }
 
 // An application is built and deployed; what a later stage does to it is put back.
@@ -185,24 +120,24 @@ func TestDeploysAndRollsBack(t *testing.T) {
 	if !strings.Contains(string(r.Outputs), `"outputVariables":{"Seconds":"30"}`) || !strings.Contains(string(r.Outputs), `"stackStatus":"CREATE_COMPLETE"`) {
 		t.Errorf("outputs %s", r.Outputs)
 	}
-	if !strings.Contains(first.log(), "$ sam deploy --stack-name app --region "+testaws.Region+" --no-confirm-changeset --no-fail-on-empty-changeset --resolve-s3 --capabilities CAPABILITY_IAM") {
-		t.Errorf("the log has\n%s", first.log())
+	if !strings.Contains(first.Log(), "$ sam deploy --stack-name app --region "+testaws.Region+" --no-confirm-changeset --no-fail-on-empty-changeset --resolve-s3 --capabilities CAPABILITY_IAM") {
+		t.Errorf("the log has\n%s", first.Log())
 	}
 	first.sam(lane.OpDeploy, task.Succeeded) // nothing has changed
 
 	second := begin(t, w, map[string]string{"template.json": queue("Queue", "60")})
 	second.sam(lane.OpDeploy, task.Succeeded)
-	if _, doc := second.stack(); !strings.Contains(doc, "60") {
+	if _, doc := second.Stack("app"); !strings.Contains(doc, "60") {
 		t.Errorf("the stack has %s", doc)
 	}
 	second.sam(lane.OpRollback, task.Succeeded)
-	if status, doc := second.stack(); !strings.Contains(doc, "30") || status != "UPDATE_COMPLETE" {
+	if status, doc := second.Stack("app"); !strings.Contains(doc, "30") || status != "UPDATE_COMPLETE" {
 		t.Errorf("the stack is %s and has %s", status, doc)
 	}
 	second.sam(lane.OpRollback, task.Succeeded) // it is as it was
 
 	first.sam(lane.OpRollback, task.Succeeded)
-	if status, _ := first.stack(); status != "" {
+	if status, _ := first.Stack("app"); status != "" {
 		t.Errorf("the stack that wasn't there is %s", status)
 	}
 }
@@ -214,12 +149,12 @@ func TestRolledBackByItself(t *testing.T) {
 	begin(t, w, map[string]string{"template.json": queue("Queue", "30")}).sam(lane.OpDeploy, task.Succeeded)
 	s := begin(t, w, map[string]string{"template.json": queue("CrashQueue", "60")})
 	r := s.sam(lane.OpDeploy, task.Failed)
-	if !strings.Contains(r.Message, "sam deploy ended with exit code 1") || !strings.Contains(s.log(), "CREATE_FAILED AWS::SQS::Queue CrashQueue") {
-		t.Errorf("%s\n%s", r.Message, s.log())
+	if !strings.Contains(r.Message, "sam deploy ended with exit code 1") || !strings.Contains(s.Log(), "CREATE_FAILED AWS::SQS::Queue CrashQueue") {
+		t.Errorf("%s\n%s", r.Message, s.Log())
 	}
 	s.sam(lane.OpRollback, task.Succeeded)
-	if !strings.Contains(s.log(), "is as it was before the stage") {
-		t.Errorf("the log has\n%s", s.log())
+	if !strings.Contains(s.Log(), "is as it was before the stage") {
+		t.Errorf("the log has\n%s", s.Log())
 	}
 }
 
@@ -232,7 +167,7 @@ func TestEnvironment(t *testing.T) {
 		p.Run.Before, p.Run.Env, p.Run.Idle = "env", map[string]string{"OWN": "x"}, []string{"image", "privileged"}
 	})
 	got := map[string]bool{}
-	for line := range strings.Lines(s.env.Text("Build", executor.Info)) {
+	for line := range strings.Lines(s.Text("Build", executor.Info)) {
 		if name, _, ok := strings.Cut(line, "="); ok && !strings.Contains(name, " ") {
 			got[name] = true
 		}
@@ -248,10 +183,10 @@ func TestEnvironment(t *testing.T) {
 			t.Errorf("%s reaches the tool", name)
 		}
 	}
-	if !strings.Contains(s.log(), "image, privileged don't apply") {
-		t.Errorf("the log has\n%s", s.log())
+	if !strings.Contains(s.Log(), "image, privileged don't apply") {
+		t.Errorf("the log has\n%s", s.Log())
 	}
-	if !strings.Contains(strings.Join(s.env.Masked(), " "), "hush-secret") {
+	if !strings.Contains(strings.Join(s.Masked(), " "), "hush-secret") {
 		t.Error("the secret key isn't masked")
 	}
 }
@@ -262,8 +197,8 @@ func TestNoDocker(t *testing.T) {
 	s := beginOn(t, testaws.NewWorld(t), sam.Install(t), map[string]string{"template.json": queue("Queue", "30")})
 	for _, option := range []string{"--use-container", "--build-image x -u"} {
 		r := s.sam(lane.OpBuild, task.Failed, func(p *lane.Spec) { p.Options = []string{option} })
-		if !strings.Contains(r.Message, "install Docker there, or leave the option out") || !slices.Contains(r.FailureTypes, fault.ConfigurationFailure) || strings.Contains(s.log(), "$ sam") {
-			t.Errorf("%s: %s, %s\n%s", option, r.Message, r.FailureTypes, s.log())
+		if !strings.Contains(r.Message, "install Docker there, or leave the option out") || !slices.Contains(r.FailureTypes, fault.ConfigurationFailure) || strings.Contains(s.Log(), "$ sam") {
+			t.Errorf("%s: %s, %s\n%s", option, r.Message, r.FailureTypes, s.Log())
 		}
 	}
 }
@@ -279,12 +214,12 @@ func TestDenied(t *testing.T) {
 	w.Fail("cloudformation:ExecuteChangeSet", testaws.Fault{Code: "AccessDenied", Message: "nobody may do that here", Times: 1})
 	s := begin(t, w, map[string]string{"template.json": queue("Queue", "90")})
 	s.sam(lane.OpDeploy, task.Failed)
-	if !strings.Contains(s.log(), "nobody may do that here") || strings.Contains(s.log(), "CrashOldQueue") {
-		t.Errorf("the log has\n%s", s.log())
+	if !strings.Contains(s.Log(), "nobody may do that here") || strings.Contains(s.Log(), "CrashOldQueue") {
+		t.Errorf("the log has\n%s", s.Log())
 	}
 	s.sam(lane.OpRollback, task.Succeeded)
-	if !strings.Contains(s.log(), "is as it was before the stage") {
-		t.Errorf("the log has\n%s", s.log())
+	if !strings.Contains(s.Log(), "is as it was before the stage") {
+		t.Errorf("the log has\n%s", s.Log())
 	}
 }
 

@@ -24,7 +24,7 @@ func layered(p *lane.Spec) {
 
 func (s *stage) template() string {
 	s.t.Helper()
-	text, err := os.ReadFile(filepath.Join(s.sessions.Workspace("s1"), "app/app/template.yaml"))
+	text, err := os.ReadFile(filepath.Join(s.Sessions.Workspace("s1"), "app/app/template.yaml"))
 	if err != nil {
 		s.t.Fatal(err)
 	}
@@ -62,18 +62,18 @@ func TestValues(t *testing.T) {
 		t.Errorf("sam has built\n%s", got)
 	}
 	for _, want := range []string{rendered, "Warning: the template holds a secret"} {
-		if !strings.Contains(s.log(), want) {
-			t.Errorf("%q isn't in the log:\n%s", want, s.log())
+		if !strings.Contains(s.Log(), want) {
+			t.Errorf("%q isn't in the log:\n%s", want, s.Log())
 		}
 	}
-	if !slices.Contains(s.env.Masked(), hidden) {
+	if !slices.Contains(s.Masked(), hidden) {
 		t.Error("the secret isn't masked")
 	}
 	s.sam(lane.OpDeploy, task.Succeeded, layered)
-	if _, got := s.stack(); got != rendered {
+	if _, got := s.Stack("app"); got != rendered {
 		t.Errorf("the stack has\n%s", got)
 	}
-	if log := s.env.Text("Deploy", "INFO"); !strings.Contains(log, "was rendered in this workspace before") || strings.Contains(log, "VisibilityTimeout") {
+	if log := s.Text("Deploy", "INFO"); !strings.Contains(log, "was rendered in this workspace before") || strings.Contains(log, "VisibilityTimeout") {
 		t.Errorf("the step after it says\n%s", log)
 	}
 	s.download()
@@ -87,7 +87,7 @@ func TestValues(t *testing.T) {
 
 	other := begin(t, w, templated())
 	other.sam(lane.OpDeploy, task.Succeeded, layered)
-	if _, got := other.stack(); got != rendered {
+	if _, got := other.Stack("app"); got != rendered {
 		t.Errorf("without a build, the stack has\n%s", got)
 	}
 }
@@ -127,8 +127,8 @@ func TestWrongTemplates(t *testing.T) {
 					t.Errorf("%s: %s, %s; want %s", op, r.Message, r.FailureTypes, c.want)
 				}
 			}
-			if strings.Contains(s.log(), "$ sam") || s.template() != c.template {
-				t.Errorf("the template is\n%s\n%s", s.template(), s.log())
+			if strings.Contains(s.Log(), "$ sam") || s.template() != c.template {
+				t.Errorf("the template is\n%s\n%s", s.template(), s.Log())
 			}
 		})
 	}

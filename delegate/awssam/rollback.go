@@ -38,7 +38,7 @@ const hidden = "****"
 
 // keep keeps what is there before the first change.
 func (j *job) keep(ctx context.Context) error {
-	now, err := j.stacks.Look(ctx, j.spec.Stack)
+	now, err := j.stacks.Settled(ctx, j.spec.Stack, j.Env.Log(j.Unit)) // sam doesn't wait for what an earlier attempt has begun
 	if err != nil {
 		return err
 	}

@@ -17,21 +17,18 @@ import (
 	"testing"
 	"time"
 
-	"github.com/aws/aws-sdk-go-v2/config"
 	"github.com/aws/aws-sdk-go-v2/service/cloudformation"
 	"github.com/aws/aws-sdk-go-v2/service/lambda"
 	"github.com/aws/aws-sdk-go-v2/service/s3"
 	"github.com/aws/aws-sdk-go-v2/service/s3/types"
 
-	"github.com/slipway-cd/slipway/delegate/aws"
 	"github.com/slipway-cd/slipway/delegate/awswait"
 	"github.com/slipway-cd/slipway/delegate/executor"
-	"github.com/slipway-cd/slipway/delegate/executor/executortest"
 	"github.com/slipway-cd/slipway/delegate/serverless"
-	sessions "github.com/slipway-cd/slipway/delegate/session"
+	"github.com/slipway-cd/slipway/delegate/workspace/workspacetest"
 	"github.com/slipway-cd/slipway/internal/testaws"
 	"github.com/slipway-cd/slipway/internal/testservers"
-	"github.com/slipway-cd/slipway/pkg/fault"
+	"github.com/slipway-cd/slipway/internal/testservers/sam"
 	"github.com/slipway-cd/slipway/pkg/session"
 	lane "github.com/slipway-cd/slipway/pkg/swimlane/serverless"
 	space "github.com/slipway-cd/slipway/pkg/swimlane/workspace"
@@ -41,18 +38,16 @@ import (
 
 func TestMain(m *testing.M) {
 	session.Answer()
+	sam.Answer()
 	os.Exit(m.Run())
 }
 
 // stage is one stage of an execution: its session, its checkpoints and the account.
 type stage struct {
-	t        *testing.T
-	world    *testaws.World
-	sessions *sessions.Sessions
-	accesses *aws.Accesses
-	env      *executortest.Env
-	steps    int
-	target   lane.Target
+	*workspacetest.Machine
+
+	t      *testing.T
+	target lane.Target
 }
 
 // service is the folder of a service with a function.
@@ -72,74 +67,33 @@ functions:
 // begin begins a stage on a machine whose PATH has programs in a folder.
 func begin(t *testing.T, w *testaws.World, programs string, files map[string]string, environ ...string) *stage {
 	t.Helper()
-	s := &stage{t: t, world: w, env: executortest.New(t, nil), accesses: &aws.Accesses{Options: []func(*config.LoadOptions) error{config.WithBaseEndpoint(w.Endpoint)}}}
-	environ = append(environ, "PATH="+programs+string(os.PathListSeparator)+os.Getenv("PATH"), "AWS_ENDPOINT_URL="+w.Endpoint)
-	s.sessions = sessions.New(sessions.Config{Dir: t.TempDir(), Orphan: 2 * time.Minute, Environ: environ})
-	if _, err := s.sessions.Start(t.Context(), task.Session{ID: "s1", Execution: "e1", Node: "pipeline.stages.s"}); err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() {
-		if err := s.sessions.Close(context.Background(), "s1"); err != nil {
-			t.Error(err)
-		}
-	})
-	s.env.Files = func(context.Context, string) ([]task.StoredFile, error) {
-		var out []task.StoredFile
-		for name, text := range files {
-			out = append(out, task.StoredFile{Path: "/app/" + name, Name: name, Content: []byte(text)})
-		}
-		return out, nil
-	}
+	s := &stage{t: t, Machine: workspacetest.New(t, w, programs+":"+os.Getenv("PATH"), environ...)}
+	s.Stores(files)
 	s.target = lane.Target{
-		AWS: task.AWS{Auth: task.AWSKeys, AccessKey: "AKIA", SecretKey: "hush-secret", Region: testaws.Region}, Stage: "dev",
+		AWS: workspacetest.Account(), Stage: "dev",
 		Application: &lane.Application{Manifest: space.Manifest{ID: "app", Store: task.Store{Files: &task.FileStore{Paths: []string{"/app"}}}}},
 	}
 	return s
 }
 
-// do runs one task of the stage.
-func (s *stage) do(op lane.Op, want task.Status, change ...func(*lane.Spec)) task.Result {
+// run does Serverless' tasks.
+func (s *stage) run() executor.Executor {
+	return serverless.New(serverless.Config{Sessions: s.Sessions, Accesses: s.Accesses, Pace: awswait.Every(20 * time.Millisecond)})
+}
+
+// step is a task of Serverless'.
+func (s *stage) step(op lane.Op, change ...func(*lane.Spec)) task.Assignment {
 	s.t.Helper()
-	spec := lane.Spec{Op: op, Target: s.target, Run: space.Run{Session: "s1"}}
+	spec := lane.Spec{Op: op, Target: s.target, Run: space.Run{Session: workspacetest.Session}}
 	for _, f := range change {
 		f(&spec)
 	}
-	doc, err := json.Marshal(spec)
-	if err != nil {
-		s.t.Fatal(err)
-	}
-	s.steps++
-	node := fmt.Sprint("n", s.steps)
-	payload, err := json.Marshal(task.Work{Execution: "e1", Stage: "pipeline.stages.s", Step: node, Spec: doc})
-	if err != nil {
-		s.t.Fatal(err)
-	}
-	ctx, stop := context.WithTimeout(s.t.Context(), 2*time.Minute)
-	defer stop()
-	run := serverless.New(serverless.Config{Sessions: s.sessions, Accesses: s.accesses, Pace: awswait.Every(20 * time.Millisecond)})
-	r, err := run(ctx, task.Assignment{ID: "t", Fence: 1, Kind: lane.Kind, Payload: payload, Execution: "e1", Node: node, Attempt: 1, Timeout: 2 * time.Minute}, s.env.Env)
-	if err != nil {
-		r = task.Result{Status: task.Errored, Message: err.Error(), FailureTypes: fault.Failures(err)}
-	}
-	if r.Status != want {
-		s.t.Fatalf("%s: %s; want %s\n%s", r.Status, r.Message, want, s.log())
-	}
-	return r
+	return s.Step(lane.Kind, task.Work{}, spec)
 }
 
-func (s *stage) log() string {
-	out := ""
-	for _, unit := range []string{"Fetch Manifests", "Setup Directory", "Plugin", "Prepare Rollback", "Package", "Deploy", "Rollback"} {
-		out += s.env.Text(unit, executor.Info) + s.env.Text(unit, executor.Error)
-	}
-	return out
-}
-
-func (s *stage) says(want string) {
+func (s *stage) does(op lane.Op, want task.Status, change ...func(*lane.Spec)) task.Result {
 	s.t.Helper()
-	if !strings.Contains(s.log(), want) {
-		s.t.Errorf("the log lacks %q:\n%s", want, s.log())
-	}
+	return s.Do(s.run(), s.step(op, change...), want)
 }
 
 type outputs struct {
@@ -177,7 +131,7 @@ func TestDeployAndRollback(t *testing.T) {
 	w, programs := testaws.NewWorld(t), testservers.Osls(t, "osls")
 	w.UnderPolicy("../../docs/serverless.md", "lambda:GetFunctionConfiguration")
 	first := begin(t, w, programs, service("one"))
-	r := first.do(lane.OpDeploy, task.Succeeded)
+	r := first.does(lane.OpDeploy, task.Succeeded)
 	out, one := first.outputs(r), sha(t, w)
 	if out.StackName != "web-dev" || !regexp.MustCompile(`^\d{13}$`).MatchString(out.Timestamp) || len(out.Functions) != 1 || !strings.HasSuffix(out.Functions[0].ARN, ":function:web-dev-hello") || one == "" {
 		t.Fatalf("deployed %+v", out)
@@ -185,24 +139,24 @@ func TestDeployAndRollback(t *testing.T) {
 	if len(r.Changes) != 1 || len(r.Changes[0].Instances) != 1 || r.Changes[0].Instances[0].Name != "web-dev-hello" {
 		t.Errorf("the ledger gets %+v", r.Changes)
 	}
-	first.says("osls version: " + testservers.OslsVersion)
-	first.says("Stack web-dev has no deployment")
+	first.Says("osls version: " + testservers.OslsVersion)
+	first.Says("Stack web-dev has no deployment")
 
 	second := begin(t, w, programs, service("two"))
-	if again := second.outputs(second.do(lane.OpDeploy, task.Succeeded)); again.Timestamp <= out.Timestamp || sha(t, w) == one {
+	if again := second.outputs(second.does(lane.OpDeploy, task.Succeeded)); again.Timestamp <= out.Timestamp || sha(t, w) == one {
 		t.Fatalf("deployed again %+v", again)
 	}
-	second.says("Stack web-dev has the deployment " + out.Timestamp)
-	second.do(lane.OpRollback, task.Succeeded)
+	second.Says("Stack web-dev has the deployment " + out.Timestamp)
+	second.does(lane.OpRollback, task.Succeeded)
 	if sha(t, w) != one {
-		t.Errorf("the code isn't that of the first deployment:\n%s", second.log())
+		t.Errorf("the code isn't that of the first deployment:\n%s", second.Log())
 	}
-	second.do(lane.OpRollback, task.Succeeded) // it is as it was
-	second.says("as before the stage")
+	second.does(lane.OpRollback, task.Succeeded) // it is as it was
+	second.Says("as before the stage")
 
-	first.do(lane.OpRollback, task.Succeeded)
+	first.does(lane.OpRollback, task.Succeeded)
 	if _, err := cloudformation.NewFromConfig(w.Config()).DescribeStacks(t.Context(), &cloudformation.DescribeStacksInput{StackName: &out.StackName}); err == nil {
-		t.Errorf("the service is still there:\n%s", first.log())
+		t.Errorf("the service is still there:\n%s", first.Log())
 	}
 }
 
@@ -237,28 +191,28 @@ functions:
 		"quiet/index.js":     "module.exports = class { constructor() { this.hooks = {}; } };\n",
 	}
 	s := begin(t, w, programs, files)
-	s.env.Resolve = func(_ context.Context, texts map[string]string) (map[string]string, error) {
+	s.Resolve = func(_ context.Context, texts map[string]string) (map[string]string, error) {
 		out := map[string]string{}
 		for name, text := range texts {
 			out[name] = strings.ReplaceAll(text, `<+secrets.getValue("db")>`, "pa55")
 		}
-		s.env.Mask("pa55")
+		s.Mask("pa55")
 		return out, nil
 	}
 	s.target.Application.Config = "serverless.prod.yml"
 	s.target.Artifact = &lookup.Artifact{Type: "AmazonS3", Choice: lookup.Choice{Version: key}, S3: &task.S3Objects{AWS: s.target.AWS, Bucket: bucket}}
 	before := func(p *lane.Spec) { p.Run.Before = "echo before; touch made" }
-	if out := s.outputs(s.do(lane.OpPrepare, task.Succeeded, before)); out.StackName != "web-dev" || !out.First || out.Timestamp != "" {
+	if out := s.outputs(s.does(lane.OpPrepare, task.Succeeded, before)); out.StackName != "web-dev" || !out.First || out.Timestamp != "" {
 		t.Errorf("prepared %+v", out)
 	}
-	s.do(lane.OpPackage, task.Succeeded, func(p *lane.Spec) { p.Options = []string{"--verbose"} })
-	out := s.outputs(s.do(lane.OpDeployV2, task.Succeeded))
+	s.does(lane.OpPackage, task.Succeeded, func(p *lane.Spec) { p.Options = []string{"--verbose"} })
+	out := s.outputs(s.does(lane.OpDeployV2, task.Succeeded))
 	if out.Timestamp == "" || !strings.Contains(out.OutputVariables["ServerlessDeploymentBucketName"], "web-dev") {
 		t.Errorf("deployed %+v", out)
 	}
-	s.says("$ serverless deploy --stage dev --region " + testaws.Region + " --config .slipway-serverless.prod.yml --package .serverless")
-	if n := strings.Count(s.log(), "$ npm "); n != 1 {
-		t.Errorf("npm was run %d times:\n%s", n, s.log())
+	s.Says("$ serverless deploy --stage dev --region " + testaws.Region + " --config .slipway-serverless.prod.yml --package .serverless")
+	if n := strings.Count(s.Log(), "$ npm "); n != 1 {
+		t.Errorf("npm was run %d times:\n%s", n, s.Log())
 	}
 	sum := sha256.Sum256(code)
 	if got := sha(t, w); got != base64.StdEncoding.EncodeToString(sum[:]) {
@@ -269,7 +223,7 @@ functions:
 	if err != nil {
 		t.Fatal(err)
 	}
-	folder := filepath.Join(s.sessions.Workspace("s1"), "app/app")
+	folder := filepath.Join(s.Sessions.Workspace(workspacetest.Session), "app/app")
 	if v := f.Environment.Variables; v["PASSWORD"] != "pa55" || v["FOLDER"] != folder {
 		t.Errorf("the function has %v", v)
 	}
@@ -282,8 +236,8 @@ functions:
 	if _, err := os.Stat(filepath.Join(folder, "made")); err != nil {
 		t.Errorf("the script didn't run in the folder: %v", err)
 	}
-	s.do(lane.OpRollbackV2, task.Succeeded)
-	s.says("the service is removed")
+	s.does(lane.OpRollbackV2, task.Succeeded)
+	s.Says("the service is removed")
 }
 
 // zipped is an archive with one file.
@@ -312,20 +266,20 @@ func TestFailures(t *testing.T) {
 	crash := service("two")
 	crash["serverless.yml"] += "resources: {Resources: {CrashQueue: {Type: 'AWS::SQS::Queue'}}}\n"
 	s := begin(t, w, programs, crash)
-	r := s.do(lane.OpDeploy, task.Failed)
+	r := s.does(lane.OpDeploy, task.Failed)
 	if r.Message != "osls deploy ended with exit code 1" {
 		t.Errorf("it failed with %s", r.Message)
 	}
-	s.says("CREATE_FAILED AWS::SQS::Queue CrashQueue")
-	s.do(lane.OpRollback, task.Succeeded)
-	s.says("the service is removed")
+	s.Says("CREATE_FAILED AWS::SQS::Queue CrashQueue")
+	s.does(lane.OpRollback, task.Succeeded)
+	s.Says("the service is removed")
 
-	begin(t, w, programs, service("one")).do(lane.OpDeploy, task.Succeeded)
+	begin(t, w, programs, service("one")).does(lane.OpDeploy, task.Succeeded)
 	one := sha(t, w)
 	s = begin(t, w, programs, crash)
-	s.do(lane.OpDeploy, task.Failed)
-	s.do(lane.OpRollback, task.Succeeded)
-	s.says("as before the stage: it is UPDATE_ROLLBACK_COMPLETE")
+	s.does(lane.OpDeploy, task.Failed)
+	s.does(lane.OpRollback, task.Succeeded)
+	s.Says("as before the stage: it is UPDATE_ROLLBACK_COMPLETE")
 	if sha(t, w) != one {
 		t.Error("the code isn't that of the first deployment")
 	}
@@ -395,11 +349,11 @@ func TestVersions(t *testing.T) {
 			if c.want != "" {
 				want = task.Failed
 			}
-			if r := s.do(lane.OpPackage, want, func(p *lane.Spec) { p.Run.Env = c.env }); c.want != "" && r.Message != c.want {
+			if r := s.does(lane.OpPackage, want, func(p *lane.Spec) { p.Run.Env = c.env }); c.want != "" && r.Message != c.want {
 				t.Errorf("refused with %s; want %s", r.Message, c.want)
 			}
-			if c.environ != nil && !strings.Contains(strings.Join(s.env.Masked(), " "), "hush-licence") {
-				t.Errorf("the licence isn't masked:\n%s", s.log())
+			if c.environ != nil && !strings.Contains(strings.Join(s.Masked(), " "), "hush-licence") {
+				t.Errorf("the licence isn't masked:\n%s", s.Log())
 			}
 		})
 	}
@@ -429,7 +383,7 @@ func TestArtifacts(t *testing.T) {
 	s := begin(t, w, program(t, "serverless", "osls version: 4.3.1", ""), map[string]string{
 		"serverless.yml": "package: {artifact: <+artifact.path>}\nagain: <+artifacts.primary>\nlayer: <+artifacts.sidecars.base>\nlayers: [<+artifacts.sidecars.base.path>]\nproxy: <+artifacts.sidecars.proxy>\n",
 	})
-	s.env.Resolve = func(_ context.Context, texts map[string]string) (map[string]string, error) {
+	s.Resolve = func(_ context.Context, texts map[string]string) (map[string]string, error) {
 		return map[string]string{"serverless.yml": strings.ReplaceAll(texts["serverless.yml"], "<+artifacts.sidecars.proxy.image>", "haproxy:3.0")}, nil
 	}
 	s.target.Artifact = &lookup.Artifact{Type: "ArtifactoryRegistry", Choice: lookup.Choice{Version: "2/web.zip"}, Artifactory: &lookup.Artifactory{
@@ -439,8 +393,8 @@ func TestArtifacts(t *testing.T) {
 		{ID: "base", Artifact: lookup.Artifact{Type: "AmazonS3", Choice: lookup.Choice{Version: key}, S3: &task.S3Objects{AWS: s.target.AWS, Bucket: bucket}}},
 		{ID: "proxy", Artifact: lookup.Artifact{Type: "Ecr", ECR: &lookup.ECRImages{Repository: "proxy"}}},
 	}
-	s.do(lane.OpPackage, task.Succeeded)
-	space := s.sessions.Workspace("s1")
+	s.does(lane.OpPackage, task.Succeeded)
+	space := s.Sessions.Workspace(workspacetest.Session)
 	web, base := filepath.Join(space, "artifact/web.zip"), filepath.Join(space, "sidecars/base/base.zip")
 	want := "package: {artifact: " + web + "}\nagain: " + web + "\nlayer: " + base + "\nlayers: [" + base + "]\nproxy: haproxy:3.0\n"
 	for name, want := range map[string]string{filepath.Join(space, "app/app/.slipway-serverless.yml"): want, web: "PK-web", base: "PK-base"} {
@@ -448,12 +402,12 @@ func TestArtifacts(t *testing.T) {
 			t.Errorf("%s has %q, %v; want %q", name, got, err, want)
 		}
 	}
-	if strings.Contains(s.log(), "hush-") {
-		t.Errorf("the log has a secret:\n%s", s.log())
+	if strings.Contains(s.Log(), "hush-") {
+		t.Errorf("the log has a secret:\n%s", s.Log())
 	}
-	s.says("The artifact files/web/2/web.zip of Artifactory is in artifact/web.zip.")
+	s.Says("The artifact files/web/2/web.zip of Artifactory is in artifact/web.zip.")
 	s.target.Artifact.Artifactory.Server.Password = "hush-other"
-	if r := s.do(lane.OpPackage, task.Failed); !strings.Contains(r.Message, "status 403") {
+	if r := s.does(lane.OpPackage, task.Failed); !strings.Contains(r.Message, "status 403") {
 		t.Errorf("it failed with %s", r.Message)
 	}
 }
@@ -465,13 +419,13 @@ func TestLost(t *testing.T) {
 	w := testaws.NewWorld(t)
 	stack(t, w, "1700000000000")
 	s := begin(t, w, program(t, "serverless", "osls version: 4.3.1", `deploy) test "$2" != list || printf 'Timestamp: 1700000009999\n';;`), service("one"))
-	if out := s.outputs(s.do(lane.OpPrepare, task.Succeeded)); out.Timestamp != "1700000000000" || out.First {
+	if out := s.outputs(s.does(lane.OpPrepare, task.Succeeded)); out.Timestamp != "1700000000000" || out.First {
 		t.Errorf("prepared %+v", out)
 	}
-	s.do(lane.OpRollbackV2, task.Succeeded)
-	s.says("Stack web-dev has the deployment 1700000000000, as before the stage")
+	s.does(lane.OpRollbackV2, task.Succeeded)
+	s.Says("Stack web-dev has the deployment 1700000000000, as before the stage")
 	stack(t, w, "1700000005555")
-	r := s.do(lane.OpRollbackV2, task.Failed)
+	r := s.does(lane.OpRollbackV2, task.Failed)
 	if !strings.Contains(r.Message, "the deployment 1700000000000 isn't in the bucket any more, which has 1 of them: have provider.deploymentBucket.maxPreviousDeploymentArtifacts keep more") {
 		t.Errorf("it failed with %s", r.Message)
 	}
@@ -503,7 +457,7 @@ func TestRefusals(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			s := begin(t, w, programs, c.files)
-			r := s.do(lane.OpDeploy, task.Failed, func(p *lane.Spec) {
+			r := s.does(lane.OpDeploy, task.Failed, func(p *lane.Spec) {
 				if c.change != nil {
 					c.change(s, p)
 				}

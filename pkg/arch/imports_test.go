@@ -109,7 +109,7 @@ func rules() []rule {
 		},
 		{
 			name: "test suites stay out of programs", packages: []string{"..."},
-			except: []string{"internal/...", "cmd/testcluster", "pkg/store/storetest", "pkg/step/steptest", "pkg/swimlane/swimlanetest", "delegate/awsdoc/awsdoctest", "delegate/executor/executortest"},
+			except: []string{"internal/...", "cmd/testcluster", "pkg/store/storetest", "pkg/step/steptest", "pkg/swimlane/swimlanetest", "delegate/awsdoc/awsdoctest", "delegate/executor/executortest", "delegate/workspace/workspacetest"},
 			never:  []string{"testing", module + "/pkg/store/storetest", module + "/pkg/step/steptest", module + "/pkg/swimlane/swimlanetest", module + "/internal/testcluster", module + "/internal/testmail"},
 			reason: "importing package testing adds its flags to the program",
 		},

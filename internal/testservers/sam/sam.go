@@ -23,12 +23,17 @@ import (
 	"github.com/aws/aws-sdk-go-v2/service/cloudformation/types"
 	"github.com/aws/aws-sdk-go-v2/service/s3"
 	s3types "github.com/aws/aws-sdk-go-v2/service/s3/types"
+	"github.com/aws/smithy-go"
 
 	"github.com/slipway-cd/slipway/pkg/awshttp"
 )
 
 // Version is what it says to be.
 const Version = "1.145.2"
+
+// Waits is the variable that has it wait for a stack that changes, as other tools do
+// which a test has it stand in for.
+const Waits = "SLIPWAY_TEST_WAITS"
 
 // answers is the variable that makes a test program sam.
 const answers = "SLIPWAY_TEST_SAM"
@@ -87,6 +92,13 @@ func deploy() options {
 	}
 }
 
+func remove() options {
+	return options{
+		flags:  []string{"--no-prompts", "--debug", "--save-params"},
+		values: []string{"--stack-name", "--region", "--profile", "--config-file", "--config-env", "--s3-bucket", "--s3-prefix"},
+	}
+}
+
 // parse reads a command line, and refuses what isn't an option.
 func (o options) parse(args []string) (map[string][]string, error) {
 	out := map[string][]string{}
@@ -135,6 +147,12 @@ func run(ctx context.Context, args []string) error {
 			return err
 		}
 		return deployed(ctx, o)
+	case len(args) > 0 && args[0] == "delete":
+		o, err := remove().parse(args[1:])
+		if err != nil {
+			return err
+		}
+		return removed(ctx, o)
 	}
 	return fmt.Errorf("No such command %q", args) //nolint:staticcheck // sam's words
 }
@@ -202,6 +220,33 @@ func deployed(ctx context.Context, o map[string][]string) error {
 	return change(ctx, cloudformation.NewFromConfig(cfg), stack, string(doc), o)
 }
 
+// removed deletes a stack and waits until it is gone.
+func removed(ctx context.Context, o map[string][]string) error {
+	cfg, err := config.LoadDefaultConfig(ctx, config.WithRegion(first(o, "--region")))
+	if err != nil {
+		return err
+	}
+	cfg.HTTPClient = awshttp.Client(cfg.HTTPClient)
+	client, stack := cloudformation.NewFromConfig(cfg), first(o, "--stack-name")
+	if _, err := client.DeleteStack(ctx, &cloudformation.DeleteStackInput{StackName: &stack}); err != nil {
+		return err
+	}
+	for {
+		now, err := client.DescribeStacks(ctx, &cloudformation.DescribeStacksInput{StackName: &stack})
+		var api smithy.APIError
+		switch {
+		case errors.As(err, &api) && api.ErrorCode() == "ValidationError":
+			fmt.Println("Deleted successfully")
+			return nil
+		case err != nil:
+			return err
+		case now.Stacks[0].StackStatus == types.StackStatusDeleteFailed:
+			return fmt.Errorf("Failed to delete the stack: %s", stack) //nolint:staticcheck // sam's words
+		}
+		<-time.After(10 * time.Millisecond)
+	}
+}
+
 // upload puts the template where sam does.
 func upload(ctx context.Context, cfg sdk.Config, bucket, stack, doc string) error {
 	client := s3.NewFromConfig(cfg, func(o *s3.Options) { o.UsePathStyle = true })
@@ -222,6 +267,10 @@ func upload(ctx context.Context, cfg sdk.Config, bucket, stack, doc string) erro
 func change(ctx context.Context, client *cloudformation.Client, stack, doc string, o map[string][]string) error {
 	in := &cloudformation.CreateChangeSetInput{StackName: &stack, TemplateBody: &doc, ChangeSetType: types.ChangeSetTypeCreate, ChangeSetName: sdk.String(fmt.Sprintf("samcli-deploy%d", time.Now().UnixNano()))}
 	now, err := client.DescribeStacks(ctx, &cloudformation.DescribeStacksInput{StackName: &stack})
+	for err == nil && os.Getenv(Waits) != "" && strings.HasSuffix(string(now.Stacks[0].StackStatus), "E_IN_PROGRESS") {
+		<-time.After(10 * time.Millisecond)
+		now, err = client.DescribeStacks(ctx, &cloudformation.DescribeStacksInput{StackName: &stack})
+	}
 	if err == nil && now.Stacks[0].StackStatus != types.StackStatusReviewInProgress {
 		in.ChangeSetType = types.ChangeSetTypeUpdate
 	}
