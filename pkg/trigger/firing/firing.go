@@ -163,7 +163,7 @@ func (s *Service) start(ctx context.Context, e event) (started store.Execution, 
 	}
 	by := audit.Author{Actor: "trigger " + e.key.ID, Request: e.id}
 	if e.trigger.Webhook.AbortOthers.Value {
-		if err := s.abortOthers(ctx, e, by); err != nil {
+		if err := s.abortOthers(ctx, e, launch.KeyedID(key), by); err != nil {
 			return store.Execution{}, "", err
 		}
 	}
@@ -178,8 +178,10 @@ func (s *Service) start(ctx context.Context, e event) (started store.Execution, 
 const supersedable = 7 * 24 * time.Hour
 
 // abortOthers ends what earlier events about the same subject have started
-// and what still runs (semantics/pipeline §11.2, auto-abort).
-func (s *Service) abortOthers(ctx context.Context, e event, by audit.Author) error {
+// and what still runs (semantics/pipeline §11.2, auto-abort). The same event may have
+// come at the same time and have started its execution, which own names; so may one
+// that came later.
+func (s *Service) abortOthers(ctx context.Context, e event, own string, by audit.Author) error {
 	subject := e.Subject()
 	if subject == "" {
 		return nil
@@ -191,7 +193,7 @@ func (s *Service) abortOthers(ctx context.Context, e event, by audit.Author) err
 			return err
 		}
 		for _, f := range fires {
-			if f.Outcome != store.FireStarted || f.Subject != subject {
+			if f.Outcome != store.FireStarted || f.Subject != subject || f.Execution == own || f.At.After(e.at) {
 				continue
 			}
 			if err := s.abort(ctx, f.Execution, by); err != nil {
