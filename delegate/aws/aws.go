@@ -27,8 +27,12 @@ import (
 )
 
 // attempts is how often a request is sent that fails, where the connector doesn't
-// say: the SDK's own three are few for an account that others use, too.
-const attempts = 5
+// say: the SDK's own three are few for an account that others use, too. One that
+// AWS throttles is sent more often: it has done nothing yet, and there will be room.
+const (
+	attempts          = 5
+	throttledAttempts = 10
+)
 
 // roleFor is how long a role is assumed for where the connector doesn't say: what
 // every role allows, also to who has assumed another before. The SDK assumes it
@@ -43,7 +47,7 @@ func Config(ctx context.Context, a task.AWS, more ...func(*config.LoadOptions) e
 
 // configAs is Config for a session with a name.
 func configAs(ctx context.Context, a task.AWS, session string, more ...func(*config.LoadOptions) error) (sdk.Config, error) {
-	options := []func(*config.LoadOptions) error{config.WithRetryMaxAttempts(attempts)}
+	options := []func(*config.LoadOptions) error{config.WithRetryer(func() sdk.Retryer { return newPatient() })}
 	if a.Region != "" {
 		options = append(options, config.WithRegion(a.Region))
 	}
@@ -117,6 +121,21 @@ func serviceAccount(cfg sdk.Config, session string) (sdk.CredentialsProvider, er
 	return sdk.NewCredentialsCache(stscreds.NewWebIdentityRoleProvider(sts.NewFromConfig(cfg), env.RoleARN,
 		stscreds.IdentityTokenFile(env.WebIdentityTokenFilePath),
 		func(o *stscreds.WebIdentityRoleOptions) { o.RoleSessionName = session })), nil
+}
+
+// patient sends requests again where the connector doesn't say how often.
+type patient struct{ *retry.Standard }
+
+func newPatient() patient {
+	return patient{retry.NewStandard(func(o *retry.StandardOptions) { o.MaxAttempts = throttledAttempts })}
+}
+
+// RetryDelay is the time before the next attempt, or why there is none.
+func (p patient) RetryDelay(attempt int, err error) (time.Duration, error) {
+	if attempt >= attempts && !Throttled(err) {
+		return 0, &retry.MaxAttemptsError{Attempt: attempt, Err: err}
+	}
+	return p.Standard.RetryDelay(attempt, err)
 }
 
 // retryer sends requests again as the connector says.

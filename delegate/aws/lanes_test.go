@@ -2,6 +2,7 @@ package aws_test
 
 import (
 	"context"
+	"io"
 	"net/http"
 	"strings"
 	"testing"
@@ -78,6 +79,45 @@ type busy struct{ hosts []string }
 func (b *busy) Do(r *http.Request) (*http.Response, error) {
 	b.hosts = append(b.hosts, r.URL.Host)
 	return &http.Response{StatusCode: http.StatusServiceUnavailable, Header: http.Header{}, Body: http.NoBody, Request: r}, nil
+}
+
+// crowded is an AWS that gets too many requests.
+type crowded struct{ requests int }
+
+// Do answers a request (aws.HTTPClient).
+func (c *crowded) Do(r *http.Request) (*http.Response, error) {
+	c.requests++
+	body := io.NopCloser(strings.NewReader(`{"__type": "ThrottlingException", "message": "Rate exceeded"}`))
+	return &http.Response{StatusCode: http.StatusBadRequest, Header: http.Header{}, Body: body, Request: r}, nil
+}
+
+// What AWS throttles is sent more often than what fails, unless the connector says
+// how often.
+func TestThrottledRequestsAreSentMoreOften(t *testing.T) {
+	t.Parallel()
+	for name, tt := range map[string]struct {
+		backOff *task.AWSBackOff
+		want    int
+	}{
+		"nothing said": {nil, 10},
+		"said":         {&task.AWSBackOff{Strategy: "FixedDelayBackoffStrategy", Retries: 2, Fixed: 1}, 3},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			synctest.Test(t, func(t *testing.T) {
+				cfg, err := aws.Config(t.Context(), task.AWS{Auth: task.AWSKeys, AccessKey: "AKIA", SecretKey: "s", Region: "eu-west-1", BackOff: tt.backOff})
+				if err != nil {
+					t.Fatal(err)
+				}
+				crowd := &crowded{}
+				cfg.HTTPClient = crowd
+				err = services()["ecs"](t.Context(), cfg)
+				if crowd.requests != tt.want || !aws.Throttled(err) {
+					t.Errorf("it was sent %d times: %v; want %d", crowd.requests, err, tt.want)
+				}
+			})
+		})
+	}
 }
 
 // Whatever service a lane calls, a request that AWS has no time for is sent again
