@@ -47,7 +47,7 @@ func TestDiff(t *testing.T) {
 }
 
 // Documents may be in a bucket, which the delegate reaches as it does the cluster;
-// one that it may not read is no trouble of the network.
+// one that isn't there is no trouble of the network.
 func TestDocumentsInABucket(t *testing.T) {
 	t.Parallel()
 	s := newStage(t)
@@ -69,7 +69,7 @@ func TestDocumentsInABucket(t *testing.T) {
 		t.Errorf("of a service that isn't there would change: %v", got)
 	}
 	r := s.refused(t, "manifest ecsservicedefinition: ", ecslane.OpDiff, from("none.yaml"))
-	if diff := cmp.Diff([]fault.FailureType{fault.Unknown}, r.FailureTypes); diff != "" {
+	if diff := cmp.Diff([]fault.FailureType{fault.ConfigurationFailure}, r.FailureTypes); diff != "" {
 		t.Errorf("failure types (-want +got):\n%s", diff)
 	}
 }

@@ -115,8 +115,11 @@ func (s documents) definition(ctx context.Context, m *awslane.Manifest) (*ecs.Re
 	d, notes, err := awsdoc.One[ecs.RegisterTaskDefinitionInput](files, awsdoc.Rules{What: "task definition", Answer: "taskDefinition", Described: []string{
 		"taskDefinitionArn", "revision", "status", "requiresAttributes", "compatibilities", "registeredAt", "registeredBy", "deregisteredAt", "deleteRequestedAt",
 	}})
+	if err != nil {
+		return nil, err
+	}
 	s.note(notes)
-	return d, err
+	return d, s.pullable(ctx, d)
 }
 
 // scalingWanted reads what is to scale the service.

@@ -103,6 +103,7 @@ from moto.server import main
 
 if "deploy" in sys.argv:
     import mend_cfn  # noqa: F401
+    import mend_ecr  # noqa: F401
     import mend_elb  # noqa: F401
     import mend_lambda  # noqa: F401
     import mend_scaling  # noqa: F401
