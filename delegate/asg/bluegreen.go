@@ -302,10 +302,12 @@ func (g bluegreen) back(ctx context.Context) error {
 		g.s.Say("Nothing to roll back: AsgBlueGreenDeploy changed nothing")
 		return nil
 	}
-	if c.Old != "" {
-		if err := g.s.refill(ctx, c.was(c.Old)); err != nil {
+	if c.Old == "" {
+		if over, err := g.overtaken(ctx, c); err != nil || over {
 			return err
 		}
+	} else if err := g.oldBack(ctx, c.was(c.Old)); err != nil {
+		return err
 	}
 	if err := g.routesBack(ctx, c); err != nil {
 		return err
@@ -323,6 +325,60 @@ func (g bluegreen) back(ctx context.Context) error {
 	g.tell(c)
 	g.s.outputs.Name = cmp.Or(c.Old, c.New)
 	return err
+}
+
+// oldBack has the group that had the traffic serve what it did. One that a later
+// deployment has updated is made what it was first.
+func (g bluegreen) oldBack(ctx context.Context, was before) error {
+	live, err := g.s.live(ctx, was.Group)
+	if err != nil {
+		return err
+	}
+	had := was.from()
+	if live == nil || going(live) || had == nil {
+		return g.s.refill(ctx, was)
+	}
+	now := templateOf(live)
+	if err := g.s.number(ctx, now); err != nil {
+		return err
+	}
+	if v := (version{ID: sdk.ToString(had.LaunchTemplateId), Number: sdk.ToString(had.Version)}); v.named(now) {
+		return g.s.refill(ctx, was)
+	}
+	return rollback(g).restore(ctx, was)
+}
+
+// overtaken says whether a later deployment has put a group of its own in the place of
+// the first one: that keeps the traffic. Nothing is rolled back either while the first
+// one still has it, for nobody would have it then.
+func (g bluegreen) overtaken(ctx context.Context, c *colours) (bool, error) {
+	one, err := g.s.live(ctx, c.New)
+	if err != nil {
+		return false, err
+	}
+	later := c.of(1)
+	if later == c.New {
+		later = c.of(2)
+	}
+	other, err := g.s.live(ctx, later)
+	if err != nil || other == nil || sdk.ToInt32(other.DesiredCapacity) == 0 {
+		return false, err
+	}
+	for _, f := range c.Fronts {
+		if attached(other, f.ProdGroups) == "" && attached(other, f.StageGroups) == "" {
+			return false, nil
+		}
+		live, err := g.s.balancers.Read(ctx, f.Prod)
+		if err != nil {
+			return false, err
+		}
+		if group := attached(one, sending(live)); group != "" && sdk.ToInt32(one.DesiredCapacity) > 0 {
+			return false, fault.New(fault.Conflict, "Asg %s still has the traffic by the target group %s, and a later deployment has put Asg %s beside it; nothing is rolled back",
+				c.New, group, later).Causing(fault.Unknown)
+		}
+	}
+	g.s.Say("Nothing to roll back: a later deployment has put Asg %s in the place of %s", later, c.New)
+	return true, nil
 }
 
 // routesBack makes the rules what they were, production's first.

@@ -177,9 +177,12 @@ func attached(one *types.AutoScalingGroup, groups []string) string {
 }
 
 // colourOf is what the tags of a group say; empty: nothing.
-func colourOf(tags []types.TagDescription) string {
+func colourOf(tags []types.TagDescription) string { return tagIn(tags, colourTag) }
+
+// tagIn is the value of a tag; empty: there is none.
+func tagIn(tags []types.TagDescription, key string) string {
 	for _, t := range tags {
-		if sdk.ToString(t.Key) == colourTag {
+		if sdk.ToString(t.Key) == key {
 			return sdk.ToString(t.Value)
 		}
 	}

@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/aws/aws-sdk-go-v2/config"
+	"github.com/aws/aws-sdk-go-v2/service/autoscaling/types"
 	"github.com/aws/aws-sdk-go-v2/service/ec2"
 	ec2types "github.com/aws/aws-sdk-go-v2/service/ec2/types"
 	smithymiddleware "github.com/aws/smithy-go/middleware"
@@ -20,7 +21,6 @@ import (
 	"github.com/slipway-cd/slipway/internal/testaws"
 	"github.com/slipway-cd/slipway/pkg/fault"
 	asglane "github.com/slipway-cd/slipway/pkg/swimlane/asg"
-	awslane "github.com/slipway-cd/slipway/pkg/swimlane/aws"
 	"github.com/slipway-cd/slipway/pkg/task"
 )
 
@@ -56,11 +56,13 @@ func requestOf(image string) *ec2types.RequestLaunchTemplateData {
 	return &ec2types.RequestLaunchTemplateData{ImageId: &image}
 }
 
-// state is all that the stage may have changed, for people.
+// state is all that the stage may have changed, for people, once no machine comes or
+// goes.
 func (s *stage) state(t *testing.T) string {
 	t.Helper()
 	var b strings.Builder
-	for _, name := range []string{"web", "web__Canary"} {
+	for _, name := range []string{"web", "web__Canary", "web__1", "web__2", "web__3"} {
+		s.rests(t, name)
 		fmt.Fprintln(&b, name, s.runs(t, name), s.isAround(t, name))
 	}
 	all, err := s.machines().DescribeLaunchTemplates(t.Context(), &ec2.DescribeLaunchTemplatesInput{})
@@ -71,6 +73,18 @@ func (s *stage) state(t *testing.T) string {
 		fmt.Fprintln(&b, "launch template", *one.LaunchTemplateName, *one.LatestVersionNumber)
 	}
 	return b.String()
+}
+
+// rests waits until no machine of a group comes or goes.
+func (s *stage) rests(t *testing.T, name string) {
+	t.Helper()
+	moves := func(one *types.AutoScalingGroup) bool {
+		return len(one.Instances) != int(*one.DesiredCapacity) ||
+			slices.ContainsFunc(one.Instances, func(i types.Instance) bool { return i.LifecycleState != types.LifecycleStateInService })
+	}
+	for one := s.live(t, name); one != nil && moves(one); one = s.live(t, name) {
+		continue // time passes with the calls
+	}
 }
 
 // versionsAside is a state without how many versions a template has, of which none is
@@ -84,95 +98,6 @@ func versionsAside(state string) string {
 		lines = append(lines, strings.TrimSpace(line))
 	}
 	return strings.Join(lines, "\n")
-}
-
-// Killed before and after every call that changes something, a step that is tried
-// again comes to the same end, and a rollback to what was there before.
-func TestKilledAtEveryCall(t *testing.T) {
-	t.Parallel()
-	none := func(*testing.T, *stage) *stage { return nil }
-	deployed := func(t *testing.T, s *stage) *stage {
-		t.Helper()
-		s.succeeds(t, asglane.OpRolling, around)
-		return s.next(t, "web-2")
-	}
-	// another is how a stage changes all that is around a group.
-	another := func(s *asglane.Spec) {
-		s.Target.Policies = append(s.Target.Policies, *manifest("AsgScalingPolicy", strings.Replace(policyCPU, "cpu", "load", 1)))
-		s.Target.Additional = manifest("AsgAdditionalConfiguration", "metrics: {enableMetrics: false}\n")
-		s.Size = &awslane.Size{Min: 1, Max: 5, Desired: 3}
-	}
-	for name, tt := range map[string]struct {
-		first  func(*testing.T, *stage) *stage // what was there before
-		op     asglane.Op
-		change []func(*asglane.Spec)
-		undo   asglane.Op // takes back what the step has done
-	}{
-		"the first deployment": {none, asglane.OpRolling, []func(*asglane.Spec){around}, asglane.OpRollingRollback},
-		"an update":            {deployed, asglane.OpRolling, []func(*asglane.Spec){another}, asglane.OpRollingRollback},
-		"a canary":             {deployed, asglane.OpCanary, []func(*asglane.Spec){count(1)}, asglane.OpCanaryDelete},
-		"a rollback": {func(t *testing.T, s *stage) *stage {
-			t.Helper()
-			s = deployed(t, s)
-			s.succeeds(t, asglane.OpRolling, another)
-			return s
-		}, asglane.OpRollingRollback, nil, ""},
-		"a rollback of the first": {func(t *testing.T, s *stage) *stage {
-			t.Helper()
-			s.succeeds(t, asglane.OpRolling)
-			return s
-		}, asglane.OpRollingRollback, nil, ""},
-		"the deletion of a canary": {func(t *testing.T, s *stage) *stage {
-			t.Helper()
-			s.succeeds(t, asglane.OpCanary, count(1))
-			return s
-		}, asglane.OpCanaryDelete, nil, ""},
-		"scaling": {deployed, asglane.OpScale, []func(*asglane.Spec){count(3)}, ""},
-	} {
-		t.Run(name, func(t *testing.T) {
-			t.Parallel()
-			fresh := func(t *testing.T) *stage {
-				t.Helper()
-				s := newStage(t)
-				if next := tt.first(t, s); next != nil {
-					return next
-				}
-				return s
-			}
-			whole := fresh(t)
-			before := whole.state(t)
-			k := &testaws.Killer{}
-			whole.killed(t, k, tt.op, tt.change...)
-			after := whole.state(t)
-			if len(k.Calls) == 0 {
-				t.Fatal("the step changes nothing")
-			}
-			for n, call := range k.Calls {
-				for _, early := range []bool{true, false} {
-					when := map[bool]string{true: "before", false: "after"}[early]
-					t.Run(fmt.Sprintf("%s %d %s", when, n+1, call), func(t *testing.T) {
-						t.Parallel()
-						s := fresh(t)
-						s.killed(t, &testaws.Killer{At: n + 1, Before: early}, tt.op, tt.change...)
-						s.attempt++
-						if tt.undo == "" || early == (n%2 == 0) { // one of both ends for each, which are many
-							s.succeeds(t, tt.op, tt.change...)
-							if diff := cmp.Diff(after, s.state(t)); diff != "" {
-								t.Errorf("tried again (-want +got):\n%s", diff)
-							}
-						}
-						if tt.undo == "" {
-							return
-						}
-						s.succeeds(t, tt.undo)
-						if diff := cmp.Diff(versionsAside(before), versionsAside(s.state(t))); diff != "" {
-							t.Errorf("taken back (-want +got):\n%s", diff)
-						}
-					})
-				}
-			}
-		})
-	}
 }
 
 // Killed after it has started a refresh and delivered again, the step starts no

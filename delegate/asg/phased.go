@@ -268,6 +268,34 @@ func (m move) resize(ctx context.Context, name string, size autoscaling.UpdateAu
 	return m.s.settle(ctx, name)
 }
 
+// overtaken says whether the group of a later deployment has the machines of the
+// stage's: what was before that doesn't come back beside it. While the stage's still
+// has some, nothing can be rolled back.
+func (m move) overtaken(ctx context.Context, p phases) (bool, error) {
+	all, err := m.numbered(ctx, p.Group)
+	if err != nil {
+		return false, err
+	}
+	later, left := "", int32(0)
+	for _, one := range all {
+		name := sdk.ToString(one.AutoScalingGroupName)
+		switch n := numberOf(p.Group, name); {
+		case name == p.New.Group:
+			left = sdk.ToInt32(one.DesiredCapacity)
+		case n > numberOf(p.Group, p.New.Group) && sdk.ToInt32(one.DesiredCapacity) > 0:
+			later = name
+		}
+	}
+	switch {
+	case later == "":
+		return false, nil
+	case left > 0:
+		return false, fault.New(fault.Conflict, "Asg %s of a later deployment has instances, and %s still has %d; nothing is rolled back", later, p.New.Group, left).Causing(fault.Unknown)
+	}
+	m.s.Say("Nothing to roll back: Asg %s of a later deployment serves in the place of %s", later, p.New.Group)
+	return true, nil
+}
+
 // back gives the old group its machines again, and deletes the new one.
 func (m move) back(ctx context.Context) error {
 	m.s.In(rollbackUnit)
@@ -278,6 +306,9 @@ func (m move) back(ctx context.Context) error {
 	if p == nil {
 		m.s.Say("Nothing to roll back: AsgSetup changed nothing")
 		return nil
+	}
+	if over, err := m.overtaken(ctx, *p); err != nil || over {
+		return err
 	}
 	if p.Old.Group != "" {
 		if err := m.s.refill(ctx, p.Old); err != nil {

@@ -1,15 +1,12 @@
 package asg_test
 
 import (
-	"fmt"
-	"slices"
 	"strings"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/slipway-cd/slipway/delegate/executor"
-	"github.com/slipway-cd/slipway/internal/testaws"
 	asglane "github.com/slipway-cd/slipway/pkg/swimlane/asg"
 	awslane "github.com/slipway-cd/slipway/pkg/swimlane/aws"
 )
@@ -22,14 +19,44 @@ func setUp(resize string, size awslane.Size) func(*asglane.Spec) {
 // two is the size of most groups of the tests.
 func two() awslane.Size { return awslane.Size{Min: 1, Max: 4, Desired: 2} }
 
-// phasedState is all that steps of phases may have changed, for people.
-func (s *stage) phasedState(t *testing.T) string {
+// phases moves all machines to a group of the stage.
+func (s *stage) phases(t *testing.T) {
 	t.Helper()
-	var b strings.Builder
-	for _, name := range []string{"web__1", "web__2", "web__3"} {
-		fmt.Fprintln(&b, name, s.runs(t, name), s.isAround(t, name))
+	s.succeeds(t, asglane.OpSetup, setUp(asglane.ResizeNewFirst, two()), around)
+	s.succeeds(t, asglane.OpPhased, percent(100), around)
+}
+
+// phasing is the next stage after one that has moved all machines to its group.
+func phasing(t *testing.T) *stage {
+	t.Helper()
+	s := newStage(t)
+	s.phases(t)
+	return s.next(t, "web-2")
+}
+
+// The first group that is taken back isn't there, as before; one whose machines don't
+// serve is taken back for the one that does.
+func TestPhasesTakenBack(t *testing.T) {
+	t.Parallel()
+	s := newStage(t)
+	before := s.state(t)
+	s.phases(t)
+	s.succeeds(t, asglane.OpPhasedRollback)
+	if diff := cmp.Diff(before, s.state(t)); diff != "" {
+		t.Errorf("the first, taken back (-want +got):\n%s", diff)
 	}
-	return b.String()
+	s = s.next(t, "web-2")
+	s.phases(t)
+	before = s.state(t)
+	s = s.next(t, "noroom-3")
+	s.succeeds(t, asglane.OpSetup, setUp(asglane.ResizeNewFirst, two()), around)
+	if r := s.expires(t, asglane.OpPhased, percent(100), around); !strings.Contains(r.Message, "0/2 instances are healthy") {
+		t.Errorf("it failed by %s", r.Message)
+	}
+	s.succeeds(t, asglane.OpPhasedRollback)
+	if diff := cmp.Diff(before, s.state(t)); diff != "" {
+		t.Errorf("taken back (-want +got):\n%s", diff)
+	}
 }
 
 // Machines move in phases from one group to the next, and back.
@@ -46,7 +73,7 @@ func TestPhases(t *testing.T) {
 	}
 
 	s := first.next(t, "web-2")
-	before := s.phasedState(t)
+	before := versionsAside(s.state(t))
 	s.succeeds(t, asglane.OpSetup, setUp(asglane.ResizeNewFirst, awslane.Size{Running: true}))
 	r = s.succeeds(t, asglane.OpPhased, percent(50), around)
 	s.becomes(t, "web__1", "version 1, 1 to 4, 1 desired: 1")
@@ -62,7 +89,7 @@ func TestPhases(t *testing.T) {
 	if got := s.runs(t, "web__2"); got != "gone" || output(t, r, "asgName") != "web__1" || len(r.Changes[0].Instances) != 2 {
 		t.Errorf("taken back the new one is %s, outputs %s", got, r.Outputs)
 	}
-	if diff := cmp.Diff(before, s.phasedState(t)); diff != "" {
+	if diff := cmp.Diff(before, versionsAside(s.state(t))); diff != "" {
 		t.Errorf("taken back (-want +got):\n%s", diff)
 	}
 	s.succeeds(t, asglane.OpPhasedRollback) // again
@@ -91,55 +118,5 @@ func TestPhases(t *testing.T) {
 	fresh.succeeds(t, asglane.OpPhasedRollback)
 	if !strings.Contains(fresh.env.Text("Rollback", executor.Info), "Nothing to roll back") {
 		t.Errorf("the log is\n%s", fresh.log())
-	}
-}
-
-// Killed at every call that changes something, a step that is tried again comes to the
-// same end, and the rollback to what was there before.
-func TestPhasesKilledAtEveryCall(t *testing.T) {
-	t.Parallel()
-	size := setUp(asglane.ResizeNewFirst, two())
-	fresh := func(t *testing.T, first bool) (*stage, string) {
-		t.Helper()
-		s := newStage(t)
-		s.succeeds(t, asglane.OpSetup, size, around)
-		s.succeeds(t, asglane.OpPhased, percent(100), around)
-		before := s.phasedState(t)
-		s = s.next(t, "web-2")
-		if !first {
-			s.succeeds(t, asglane.OpSetup, size, around)
-		}
-		return s, before
-	}
-	for op, change := range map[asglane.Op][]func(*asglane.Spec){asglane.OpSetup: {size, around}, asglane.OpPhased: {percent(100), around}} {
-		t.Run(string(op), func(t *testing.T) {
-			t.Parallel()
-			whole, _ := fresh(t, op == asglane.OpSetup)
-			k := &testaws.Killer{}
-			whole.killed(t, k, op, change...)
-			whole.rests(t, "web__1", "web__2")
-			after := whole.phasedState(t)
-			if len(k.Calls) == 0 || !slices.Contains(k.Calls, map[asglane.Op]string{asglane.OpSetup: "CreateAutoScalingGroup", asglane.OpPhased: "UpdateAutoScalingGroup"}[op]) {
-				t.Fatalf("the step changes %v", k.Calls)
-			}
-			for n, call := range k.Calls {
-				t.Run(fmt.Sprintf("%d %s", n+1, call), func(t *testing.T) {
-					t.Parallel()
-					s, before := fresh(t, op == asglane.OpSetup)
-					s.killed(t, &testaws.Killer{At: n + 1, Before: n%2 == 0}, op, change...)
-					s.attempt++
-					s.succeeds(t, op, change...)
-					s.rests(t, "web__1", "web__2")
-					if diff := cmp.Diff(after, s.phasedState(t)); diff != "" {
-						t.Errorf("tried again (-want +got):\n%s", diff)
-					}
-					s.succeeds(t, asglane.OpPhasedRollback)
-					s.rests(t, "web__1")
-					if diff := cmp.Diff(before, s.phasedState(t)); diff != "" {
-						t.Errorf("taken back (-want +got):\n%s", diff)
-					}
-				})
-			}
-		})
 	}
 }

@@ -35,6 +35,11 @@ func (b rollback) do(ctx context.Context) error {
 		return nil
 	}
 	for _, was := range all {
+		if theirs, err := b.theirs(ctx, was); err != nil {
+			return err
+		} else if theirs {
+			continue
+		}
 		if err := b.restore(ctx, was); err != nil {
 			return err
 		}
@@ -42,7 +47,27 @@ func (b rollback) do(ctx context.Context) error {
 	return nil
 }
 
-// restore makes one group what it was. One that the stage has made is deleted.
+// theirs says whether another execution deploys by now to a group that the stage was
+// the first to make: that stays.
+func (b rollback) theirs(ctx context.Context, was before) (bool, error) {
+	if !was.First {
+		return false, nil
+	}
+	live, err := b.s.live(ctx, was.Group)
+	if err != nil || live == nil {
+		return false, err
+	}
+	by := tagIn(live.Tags, aws.ExecutionTag)
+	if !b.s.Accesses.Another(b.s.work, by) {
+		return false, nil
+	}
+	b.s.outputs.Name = was.Group
+	b.s.Say("There was no Asg %s, but the execution %s has deployed to it since: it stays", was.Group, by)
+	return true, nil
+}
+
+// restore makes one group what it was, whoever has deployed to it since. One that the
+// stage has made is deleted.
 func (b rollback) restore(ctx context.Context, was before) error {
 	b.s.outputs.Name = was.Group
 	if was.First {

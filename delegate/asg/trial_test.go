@@ -1,0 +1,256 @@
+package asg_test
+
+import (
+	"context"
+	"maps"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/slipway-cd/slipway/internal/testaws"
+	asglane "github.com/slipway-cd/slipway/pkg/swimlane/asg"
+	awslane "github.com/slipway-cd/slipway/pkg/swimlane/aws"
+	"github.com/slipway-cd/slipway/pkg/task"
+)
+
+// trial is a step of a stage whose rollback is another; empty: it has none.
+func (s *stage) trial(t *testing.T, op, undo asglane.Op, state func(*testing.T) string, change ...func(*asglane.Spec)) testaws.Trial {
+	t.Helper()
+	change = append(change, func(s *asglane.Spec) {
+		s.Target.AWS.BackOff = &task.AWSBackOff{Strategy: "FixedDelayBackoffStrategy", Retries: 5, Fixed: 1}
+	})
+	trial := testaws.Trial{
+		Do: func(ctx context.Context, way testaws.Way) (task.Result, error) {
+			return s.through(way.Add).Do(ctx, s.assignment(t, op, change...), s.env.Env)
+		},
+		Again:  func() { s.attempt++ },
+		State:  func() string { return state(t) },
+		Before: func() string { return versionsAside(state(t)) },
+	}
+	if undo != "" {
+		trial.Undo = func() { s.succeeds(t, undo) }
+	}
+	return trial
+}
+
+// deployed is a stage after one that has deployed.
+func deployed(t *testing.T) *stage {
+	t.Helper()
+	s := newStage(t)
+	s.succeeds(t, asglane.OpRolling, around)
+	return s.next(t, "web-2")
+}
+
+// another is how a stage changes all that is around a group.
+func another(s *asglane.Spec) {
+	s.Target.Policies = append(s.Target.Policies, *manifest("AsgScalingPolicy", strings.Replace(policyCPU, "cpu", "load", 1)))
+	s.Target.Additional = manifest("AsgAdditionalConfiguration", "metrics: {enableMetrics: false}\n")
+	s.Size = &awslane.Size{Min: 1, Max: 5, Desired: 3}
+}
+
+// behindOne is a stage whose groups are behind a load balancer, after some
+// deployments to them.
+func behindOne(t *testing.T, images ...string) *front {
+	t.Helper()
+	f := newFront(t)
+	for _, image := range images {
+		f.bluegreen(t, image)
+	}
+	f.next(t, "web-9")
+	return f
+}
+
+// sharing is the second stage whose groups share a rule, by weights.
+func sharing(t *testing.T) *front {
+	t.Helper()
+	f := newFront(t)
+	f.Set(f.Rules[0], f.Both(100, 0))
+	f.next(t, "web-1").succeeds(t, asglane.OpBlueGreen, behind(shared(f.Front)), around)
+	f.next(t, "web-2")
+	return f
+}
+
+// tried is a step of a stage behind a load balancer, and what there was before that.
+func (f *front) tried(t *testing.T, was string, op, undo asglane.Op, change ...func(*asglane.Spec)) testaws.Trial {
+	t.Helper()
+	trial := f.stage.trial(t, op, undo, f.state, change...)
+	trial.Was = was
+	return trial
+}
+
+// strategies are the steps of each strategy, as they are tried.
+func strategies() map[string]func(t *testing.T) testaws.Trial {
+	return map[string]func(t *testing.T) testaws.Trial{
+		"rolling": func(t *testing.T) testaws.Trial {
+			t.Helper()
+			s := deployed(t)
+			return s.trial(t, asglane.OpRolling, asglane.OpRollingRollback, s.state, another)
+		},
+		"canary": func(t *testing.T) testaws.Trial {
+			t.Helper()
+			s := deployed(t)
+			return s.trial(t, asglane.OpCanary, asglane.OpCanaryDelete, s.state, count(1))
+		},
+		"blue green, the group": func(t *testing.T) testaws.Trial {
+			t.Helper()
+			f := behindOne(t, "web-1", "web-2")
+			return f.tried(t, "", asglane.OpBlueGreen, asglane.OpBlueGreenRollback, behind(swapped(f.Front)), around)
+		},
+		"blue green, the swap": func(t *testing.T) testaws.Trial {
+			t.Helper()
+			f := behindOne(t, "web-1")
+			before := versionsAside(f.state(t))
+			f.stage.succeeds(t, asglane.OpBlueGreen, behind(swapped(f.Front)), around)
+			return f.tried(t, before, asglane.OpBlueGreenSwap, asglane.OpBlueGreenRollback, moving(100, true))
+		},
+		"traffic shift": func(t *testing.T) testaws.Trial {
+			t.Helper()
+			f := sharing(t)
+			before := versionsAside(f.state(t))
+			f.stage.succeeds(t, asglane.OpBlueGreen, behind(shared(f.Front)), around)
+			return f.tried(t, before, asglane.OpShiftTraffic, asglane.OpBlueGreenRollback, moving(100, true))
+		},
+		"phases, the group": func(t *testing.T) testaws.Trial {
+			t.Helper()
+			s := phasing(t)
+			return s.trial(t, asglane.OpSetup, asglane.OpPhasedRollback, s.state, setUp(asglane.ResizeNewFirst, two()), around)
+		},
+		"phases, the machines": func(t *testing.T) testaws.Trial {
+			t.Helper()
+			s := phasing(t)
+			before := versionsAside(s.state(t))
+			s.succeeds(t, asglane.OpSetup, setUp(asglane.ResizeNewFirst, two()), around)
+			trial := s.trial(t, asglane.OpPhased, asglane.OpPhasedRollback, s.state, percent(100), around)
+			trial.Was = before
+			return trial
+		},
+	}
+}
+
+// Each strategy, whatever comes between.
+func TestEachStrategy(t *testing.T) {
+	t.Parallel()
+	for name, fresh := range strategies() {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			testaws.Try(t, fresh)
+		})
+	}
+}
+
+// Killed after every call that changes something, a step that is tried again comes to
+// the same end, and a rollback to what was there before.
+func TestKilledAtEveryCall(t *testing.T) {
+	t.Parallel()
+	all := strategies()
+	maps.Copy(all, map[string]func(t *testing.T) testaws.Trial{
+		"the first deployment": func(t *testing.T) testaws.Trial {
+			t.Helper()
+			s := newStage(t)
+			return s.trial(t, asglane.OpRolling, asglane.OpRollingRollback, s.state, around)
+		},
+		"a second group": func(t *testing.T) testaws.Trial {
+			t.Helper()
+			f := behindOne(t, "web-1")
+			return f.tried(t, "", asglane.OpBlueGreen, asglane.OpBlueGreenRollback, behind(swapped(f.Front)), around)
+		},
+		"scaling": func(t *testing.T) testaws.Trial {
+			t.Helper()
+			s := deployed(t)
+			return s.trial(t, asglane.OpScale, "", s.state, count(3))
+		},
+		"a rollback": func(t *testing.T) testaws.Trial {
+			t.Helper()
+			s := deployed(t)
+			s.succeeds(t, asglane.OpRolling, another)
+			return s.trial(t, asglane.OpRollingRollback, "", s.state)
+		},
+		"a rollback of the first": func(t *testing.T) testaws.Trial {
+			t.Helper()
+			s := newStage(t)
+			s.succeeds(t, asglane.OpRolling)
+			return s.trial(t, asglane.OpRollingRollback, "", s.state)
+		},
+		"the deletion of a canary": func(t *testing.T) testaws.Trial {
+			t.Helper()
+			s := newStage(t)
+			s.succeeds(t, asglane.OpCanary, count(1))
+			return s.trial(t, asglane.OpCanaryDelete, "", s.state)
+		},
+		"a rollback of a swap": func(t *testing.T) testaws.Trial {
+			t.Helper()
+			f := behindOne(t, "web-1", "web-2")
+			f.bluegreen(t, "web-3")
+			return f.tried(t, "", asglane.OpBlueGreenRollback, "")
+		},
+		"a rollback of phases": func(t *testing.T) testaws.Trial {
+			t.Helper()
+			s := phasing(t)
+			s.phases(t)
+			return s.trial(t, asglane.OpPhasedRollback, "", s.state)
+		},
+	})
+	for name, fresh := range all {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			testaws.TryKilled(t, fresh)
+		})
+	}
+}
+
+// The same image, template and sizes once more: there are as many machines of the same
+// as before, of a version of its own, so that a rollback leads to the one before.
+func TestNothingDiffers(t *testing.T) {
+	t.Parallel()
+	for name, tt := range map[string]struct {
+		first, again func(t *testing.T, f *front)
+		undo         asglane.Op
+		was, is      string // version by version
+	}{
+		"rolling": {
+			func(t *testing.T, f *front) { t.Helper(); f.stage.succeeds(t, asglane.OpRolling, around) },
+			func(t *testing.T, f *front) { t.Helper(); f.stage.succeeds(t, asglane.OpRolling, around) },
+			asglane.OpRollingRollback, "web version 1, 1 to 4, 2 desired: 1 1", "web version 2, 1 to 4, 2 desired: 2 2",
+		},
+		"canary": {
+			func(t *testing.T, f *front) { t.Helper(); f.stage.succeeds(t, asglane.OpCanary, count(1)) },
+			func(t *testing.T, f *front) { t.Helper(); f.stage.succeeds(t, asglane.OpCanary, count(1)) },
+			"", "web__Canary version 1, 1 to 1, 1 desired: 1", "web__Canary version 2, 1 to 1, 1 desired: 2",
+		},
+		"blue green": {
+			func(t *testing.T, f *front) { t.Helper(); f.bluegreen(t, "web-1") },
+			func(t *testing.T, f *front) {
+				t.Helper()
+				f.stage.succeeds(t, asglane.OpBlueGreen, behind(swapped(f.Front)), around)
+				f.stage.succeeds(t, asglane.OpBlueGreenSwap, moving(100, true))
+			},
+			asglane.OpBlueGreenRollback, "traffic to a and b", "traffic to b and a",
+		},
+		"phases": {
+			func(t *testing.T, f *front) { t.Helper(); f.stage.phases(t) },
+			func(t *testing.T, f *front) { t.Helper(); f.stage.phases(t) },
+			asglane.OpPhasedRollback, "web__1 version 1, 1 to 4, 2 desired: 1 1", "web__2 version 1, 1 to 4, 2 desired: 1 1",
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			f := newFront(t)
+			tt.first(t, f)
+			before := f.state(t)
+			f.next(t, "web-1").execution = "another"
+			tt.again(t, f)
+			after := f.state(t)
+			if !strings.Contains(before, tt.was) || !strings.Contains(after, tt.is) {
+				t.Errorf("there was\n%sand is\n%swant %q and %q", before, after, tt.was, tt.is)
+			}
+			if tt.undo == "" {
+				return
+			}
+			f.stage.succeeds(t, tt.undo)
+			if diff := cmp.Diff(versionsAside(before), versionsAside(f.state(t))); diff != "" {
+				t.Errorf("taken back (-want +got):\n%s", diff)
+			}
+		})
+	}
+}
