@@ -37,6 +37,7 @@ require (
 	github.com/google/go-cmp v0.7.0
 	github.com/google/go-containerregistry v0.21.8
 	github.com/gosimple/slug v1.15.0
+	github.com/itchyny/gojq v0.12.19
 	github.com/rogpeppe/go-internal v1.16.0
 	github.com/santhosh-tekuri/jsonschema/v6 v6.0.3
 	github.com/spf13/cobra v1.10.2
@@ -68,6 +69,7 @@ require (
 
 require (
 	github.com/gosimple/unidecode v1.0.1 // indirect
+	github.com/itchyny/timefmt-go v0.1.8 // indirect
 	github.com/valyala/bytebufferpool v1.0.0 // indirect
 )
 
@@ -206,5 +208,5 @@ require (
 	sigs.k8s.io/controller-runtime v0.25.2 // indirect
 	sigs.k8s.io/json v0.0.0-20250730193827-2d320260d730 // indirect
 	sigs.k8s.io/randfill v1.0.0 // indirect
-	sigs.k8s.io/structured-merge-diff/v6 v6.4.2 // indirect
+	sigs.k8s.io/structured-merge-diff/v6 v6.4.2
 )

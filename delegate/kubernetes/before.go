@@ -4,6 +4,8 @@ import (
 	"context"
 
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+
+	"github.com/slipway-cd/slipway/delegate/applying"
 )
 
 // keepBefore keeps with a release the workloads as they are, until one has
@@ -25,7 +27,7 @@ func (a *applier) keepBefore(ctx context.Context, all []*release, current *relea
 			return err
 		}
 		if live != nil {
-			current.Before = append(current.Before, plain(live))
+			current.Before = append(current.Before, applying.Plain(live))
 		}
 	}
 	return nil

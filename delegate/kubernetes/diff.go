@@ -5,13 +5,11 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"maps"
 	"slices"
 	"strings"
 
 	"golang.org/x/sync/errgroup"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
-	"sigs.k8s.io/yaml"
 
 	"github.com/slipway-cd/slipway/delegate/applying"
 	"github.com/slipway-cd/slipway/delegate/textdiff"
@@ -88,7 +86,7 @@ func (a *applier) rehearseOne(ctx context.Context, o *unstructured.Unstructured,
 	if after == nil { // nobody knows yet what the cluster would make of it
 		after = o
 	}
-	d.text, err = compared(before, after)
+	d.text, err = applying.Difference(before, after)
 	return d, err
 }
 
@@ -106,86 +104,6 @@ func (a *applier) present(ctx context.Context, o *unstructured.Unstructured) (*u
 		return nil, nil
 	}
 	return live, err
-}
-
-// compared gives the difference of two states of an object as people write it.
-func compared(before, after *unstructured.Unstructured) (string, error) {
-	was, is := plain(before), plain(after)
-	if after.GetKind() == "Secret" {
-		hide(was, is)
-	}
-	a, err := asYAML(was)
-	if err != nil {
-		return "", err
-	}
-	b, err := asYAML(is)
-	if err != nil {
-		return "", err
-	}
-	return textdiff.Unified(a, b), nil
-}
-
-// plain is an object without what the server alone writes.
-func plain(o *unstructured.Unstructured) map[string]any {
-	if o == nil {
-		return nil
-	}
-	o = o.DeepCopy()
-	delete(o.Object, "status")
-	for _, key := range []string{"managedFields", "resourceVersion", "uid", "creationTimestamp", "generation", "selfLink"} {
-		unstructured.RemoveNestedField(o.Object, "metadata", key)
-	}
-	for _, note := range []string{"kubectl.kubernetes.io/last-applied-configuration", annotationRevision} {
-		unstructured.RemoveNestedField(o.Object, "metadata", "annotations", note)
-	}
-	if len(o.GetAnnotations()) == 0 {
-		unstructured.RemoveNestedField(o.Object, "metadata", "annotations")
-	}
-	return o.Object
-}
-
-func asYAML(m map[string]any) (string, error) {
-	if m == nil {
-		return "", nil
-	}
-	doc, err := yaml.Marshal(m)
-	return string(doc), err
-}
-
-// What is shown instead of a Secret's values.
-const (
-	hidden       = "***"
-	hiddenBefore = "*** (before)"
-	hiddenAfter  = "*** (after)"
-)
-
-// hide masks the values of a Secret's two states; whether one changed can
-// still be seen.
-func hide(before, after map[string]any) {
-	for _, key := range []string{"data", "stringData"} {
-		was, is := child(before, key), child(after, key)
-		for name, value := range maps.Clone(is) {
-			old, there := was[name]
-			switch {
-			case !there:
-				is[name] = hidden
-			case old == value:
-				was[name], is[name] = hidden, hidden
-			default:
-				was[name], is[name] = hiddenBefore, hiddenAfter
-			}
-		}
-		for name := range was {
-			if _, there := is[name]; !there {
-				was[name] = hidden
-			}
-		}
-	}
-}
-
-func child(m map[string]any, key string) map[string]any {
-	inner, _ := m[key].(map[string]any)
-	return inner
 }
 
 // maxDiffLines bounds what a deployment logs of its changes.

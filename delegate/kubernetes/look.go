@@ -9,12 +9,10 @@ import (
 
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
+	"github.com/slipway-cd/slipway/delegate/applying"
 	"github.com/slipway-cd/slipway/pkg/fault"
 	"github.com/slipway-cd/slipway/pkg/task"
 )
-
-// annotationRevision is where a Deployment's controller counts its revisions.
-const annotationRevision = "deployment.kubernetes.io/revision"
 
 // maxText bounds a text among the outputs, which share task.MaxResult.
 const maxText = task.MaxResult * 3 / 4
@@ -79,9 +77,9 @@ func (s *session) manifestText(objects []*unstructured.Unstructured) (string, er
 	for _, o := range objects {
 		shown := o.DeepCopy().Object
 		if o.GetKind() == "Secret" && !s.p.EncryptOutput {
-			hide(nil, shown)
+			applying.Hide(nil, shown)
 		}
-		doc, err := asYAML(shown)
+		doc, err := applying.YAML(shown)
 		if err != nil {
 			return "", err
 		}

@@ -93,7 +93,7 @@ func (k *kubectl) patchLive(ctx context.Context, w *unstructured.Unstructured, b
 	}
 	k.lookout.past.note(after)
 	d := difference{object: after}
-	if d.text, err = compared(before, after); err != nil {
+	if d.text, err = applying.Difference(before, after); err != nil {
 		return nil, err
 	}
 	tell([]difference{d}, true, log)

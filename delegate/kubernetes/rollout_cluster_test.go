@@ -6,6 +6,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
+	"github.com/slipway-cd/slipway/delegate/applying"
 	lane "github.com/slipway-cd/slipway/pkg/swimlane/kubernetes"
 	"github.com/slipway-cd/slipway/pkg/task"
 )
@@ -24,7 +25,7 @@ func (s *site) revision(t *testing.T) string {
 	t.Helper()
 	d, err := s.AppsV1().Deployments(s.namespace).Get(t.Context(), "web", metav1.GetOptions{})
 	check(t, err)
-	return d.Annotations[annotationRevision]
+	return d.Annotations[applying.AnnotationRevision]
 }
 
 // semantics/kubernetes §15: each command does what kubectl's does, and is

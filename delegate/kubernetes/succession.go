@@ -44,7 +44,7 @@ func (c *client) predecessor(ctx context.Context, all []*release, w *unstructure
 	if err != nil || live == nil {
 		return nil, err
 	}
-	out := &succession{Workload: plain(live)}
+	out := &succession{Workload: applying.Plain(live)}
 	if out.Scalers, err = c.followers(ctx, "autoscaling", "HorizontalPodAutoscaler", func(o *unstructured.Unstructured) bool { return scales(o, "Deployment", live.GetName()) }, live); err != nil {
 		return nil, err
 	}
@@ -61,7 +61,7 @@ func (c *client) followers(ctx context.Context, group, kind string, follows func
 	var out []map[string]any
 	_, err = applying.List(ctx, c.Dynamic.Resource(m.Resource).Namespace(w.GetNamespace()), metav1.ListOptions{}, func(o *unstructured.Unstructured) {
 		if follows(o) {
-			out = append(out, plain(o))
+			out = append(out, applying.Plain(o))
 		}
 	})
 	return out, applying.Classify(err)

@@ -62,7 +62,7 @@ func (c *client) revisions(ctx context.Context, w *unstructured.Unstructured) ([
 		}
 		r := revision{cause: o.GetAnnotations()[annotationCause], object: o}
 		if w.GetKind() == "Deployment" {
-			r.number, _ = strconv.ParseInt(o.GetAnnotations()[annotationRevision], 10, 64)
+			r.number, _ = strconv.ParseInt(o.GetAnnotations()[applying.AnnotationRevision], 10, 64)
 		} else {
 			r.number, _ = number(o, "revision")
 		}
@@ -84,7 +84,7 @@ func (k *kubectl) showHistory(ctx context.Context, w *unstructured.Unstructured,
 			return err
 		}
 		template, _, _ := unstructured.NestedMap(r.object.Object, templatePath(w)...)
-		doc, err := asYAML(template)
+		doc, err := applying.YAML(template)
 		if err != nil {
 			return err
 		}
