@@ -18,6 +18,7 @@ import (
 	"github.com/aws/aws-sdk-go-v2/aws/arn"
 	"github.com/aws/aws-sdk-go-v2/service/cloudformation"
 	"github.com/aws/aws-sdk-go-v2/service/cloudformation/types"
+	"github.com/aws/aws-sdk-go-v2/service/lambda"
 
 	"github.com/slipway-cd/slipway/delegate/aws"
 	"github.com/slipway-cd/slipway/delegate/awswait"
@@ -237,10 +238,19 @@ func (s Stacks) instances(ctx context.Context, stack string) ([]task.Instance, e
 	if err != nil {
 		return nil, err
 	}
-	out := []task.Instance{}
+	out, functions := []task.Instance{}, lambda.NewFromConfig(s.access.Config)
 	for _, f := range found {
+		known := map[string]string{"functionName": f.Name, "functionArn": f.ARN, "logicalId": f.id, "stack": stack, "region": s.access.Region}
+		switch c, err := functions.GetFunctionConfiguration(ctx, &lambda.GetFunctionConfigurationInput{FunctionName: &f.Name}); {
+		case err == nil:
+			known["codeSha256"], known["lastModified"] = sdk.ToString(c.CodeSha256), sdk.ToString(c.LastModified)
+		case aws.Is(err, "ResourceNotFoundException"):
+			continue // somebody has deleted it
+		case !aws.Is(err, "AccessDeniedException"): // without the right it is told without its code
+			return nil, s.access.Failed(ctx, "lambda:GetFunctionConfiguration", err)
+		}
 		i := task.Instance{Name: f.Name, Ready: true}
-		i.Describe(map[string]string{"functionName": f.Name, "functionArn": f.ARN, "logicalId": f.id, "stack": stack, "region": s.access.Region})
+		i.Describe(known)
 		out = append(out, i)
 	}
 	return out, nil

@@ -129,21 +129,26 @@ func sha(t *testing.T, w *testaws.World) string {
 func TestDeployAndRollback(t *testing.T) {
 	t.Parallel()
 	w, programs := testaws.NewWorld(t), testservers.Osls(t, "osls")
-	w.UnderPolicy("../../docs/serverless.md", "lambda:GetFunctionConfiguration")
+	w.UnderPolicy("../../docs/serverless.md")
 	first := begin(t, w, programs, service("one"))
 	r := first.does(lane.OpDeploy, task.Succeeded)
 	out, one := first.outputs(r), sha(t, w)
 	if out.StackName != "web-dev" || !regexp.MustCompile(`^\d{13}$`).MatchString(out.Timestamp) || len(out.Functions) != 1 || !strings.HasSuffix(out.Functions[0].ARN, ":function:web-dev-hello") || one == "" {
 		t.Fatalf("deployed %+v", out)
 	}
-	if len(r.Changes) != 1 || len(r.Changes[0].Instances) != 1 || r.Changes[0].Instances[0].Name != "web-dev-hello" {
+	if len(r.Changes) != 1 || len(r.Changes[0].Instances) != 1 || r.Changes[0].Instances[0].Name != "web-dev-hello" || r.Changes[0].Instances[0].Properties["codeSha256"] != one {
 		t.Errorf("the ledger gets %+v", r.Changes)
 	}
 	first.Says("osls version: " + testservers.OslsVersion)
 	first.Says("Stack web-dev has no deployment")
 
+	w.Fail("lambda:GetFunctionConfiguration", testaws.Fault{Code: "AccessDeniedException", Message: "not that", Times: 1})
 	second := begin(t, w, programs, service("two"))
-	if again := second.outputs(second.does(lane.OpDeploy, task.Succeeded)); again.Timestamp <= out.Timestamp || sha(t, w) == one {
+	r = second.does(lane.OpDeploy, task.Succeeded)
+	if c := r.Changes[0]; !c.Counted || len(c.Instances) != 1 || c.Instances[0].Properties["codeSha256"] != "" {
+		t.Errorf("without the right to read functions the ledger gets %+v", c)
+	}
+	if again := second.outputs(r); again.Timestamp <= out.Timestamp || sha(t, w) == one {
 		t.Fatalf("deployed again %+v", again)
 	}
 	second.Says("Stack web-dev has the deployment " + out.Timestamp)
