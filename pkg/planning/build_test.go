@@ -53,7 +53,7 @@ func testCase(t *testing.T, file string) {
 	if err := report.Err(); err != nil {
 		t.Fatal(err)
 	}
-	src := planning.Source{Pipeline: pipelineOf(docs[0].Get("pipeline"))}
+	src := planning.Source{Pipeline: pipelineOf(docs[0].Get("pipeline")), Session: func(typ string) bool { return typ == "GitClone" }}
 	got := ""
 	if p, err := planning.Build(src); err != nil {
 		got = "error: " + err.Error() + "\n"
@@ -103,7 +103,7 @@ func outline(p *plan.Plan) string {
 	walk = func(n *plan.Node, indent string) {
 		fmt.Fprintf(&b, "%s%s %s", indent, n.Kind, n.ID)
 		for _, f := range []struct{ name, value string }{
-			{"type", n.Type}, {"timeout", n.Timeout}, {"selectors", strings.Join(n.Selectors, ",")}, {"when", whenOf(n)},
+			{"type", n.Type}, {"timeout", n.Timeout}, {"selectors", strings.Join(n.Selectors, ",")}, {"when", whenOf(n)}, {"asks", string(n.Asks)}, {"manual", n.Manual},
 		} {
 			if f.value != "" {
 				fmt.Fprintf(&b, " %s=%s", f.name, f.value)

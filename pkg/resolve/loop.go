@@ -155,11 +155,11 @@ func (l *looping) partitions(doc *yamldoc.Node, items []expr.Value) ([]expr.Valu
 	if err != nil {
 		return nil, err
 	}
-	if text(doc.Get("unit")) == "Percentage" {
-		size = int(math.Ceil(float64(size) * float64(len(items)) / 100))
-	}
 	if size == 0 {
 		return nil, fault.New(fault.Invalid, "repeat.partitionSize is 0; want 1 or more")
+	}
+	if text(doc.Get("unit")) == "Percentage" {
+		size = int(math.Ceil(float64(size) * float64(len(items)) / 100))
 	}
 	parts := []expr.Value{}
 	for from := 0; from < len(items); from += size {

@@ -111,6 +111,13 @@ func TestIterationsOfAStrategy(t *testing.T) {
 		{"pipeline §6 too many", `{repeat: {times: 257}}`, `error: there would be 257 iterations; the limit is 256`},
 		{"pipeline §6 a secret", `{repeat: {items: [<+pipeline.variables.token>]}}`, `error: a secret can't be looped over; loop over its name`},
 		{"pipeline §6 no axes", `{matrix: {nodeName: x}}`, `error: the matrix has no axes`},
+		{"pipeline §6 a part of an empty list is none", `{repeat: {items: <+pipeline.variables.none>, partitionSize: 50, unit: Percentage}}`, ``},
+		{"pipeline §6 more than all of a list", `{repeat: {items: [1, 2], partitionSize: 300, unit: Percentage}}`, `_0={"repeat":{"partition":[1,2]}}`},
+		{"pipeline §6 parts of nothing", `{repeat: {items: [1, 2], partitionSize: 0}}`, `error: repeat.partitionSize is 0; want 1 or more`},
+		{"pipeline §6 a start behind the end", `{repeat: {items: [1, 2, 3], start: 2, end: 1}}`, ``},
+		{"pipeline §6 a start that is no number", `{repeat: {items: [1], start: <+stage.name>}}`, `error: repeat.start is "S"; want a whole number from 0 on`},
+		{"pipeline §6 an expression for all axes that is a text", `{matrix: <+pipeline.variables.regions>}`, `error: matrix is a string; want axes with their values`},
+		{"pipeline §6 an exclusion that names no axis", `{matrix: {x: [a], exclude: [a]}}`, `error: matrix.exclude[0] is a string; want axes with a value each`},
 		{"an unknown name", `{repeat: {items: <+pipeline.variables.nope>}}`, `error: repeat.items: `},
 	}
 	for _, tt := range tests {

@@ -71,7 +71,7 @@ func (l *looping) axes(doc *yamldoc.Node) ([]axis, error) {
 			return nil, fmt.Errorf("matrix: %w", err)
 		}
 		if v.Kind() != expr.KindMap {
-			return nil, fault.New(fault.Invalid, "matrix is a %s; want axes with their values", v.Kind())
+			return nil, fault.New(fault.Invalid, "matrix is %s; want axes with their values", v.Kind())
 		}
 		var axes []axis
 		for _, name := range v.Keys() {
@@ -115,7 +115,7 @@ func (l *looping) exclude(doc *yamldoc.Node) ([]map[string]string, error) {
 	var out []map[string]string
 	for i, item := range items {
 		if item.Kind() != expr.KindMap {
-			return nil, fault.New(fault.Invalid, "matrix.exclude[%d] is a %s; want axes with a value each", i, item.Kind())
+			return nil, fault.New(fault.Invalid, "matrix.exclude[%d] is %s; want axes with a value each", i, item.Kind())
 		}
 		entry := map[string]string{}
 		for _, key := range item.Keys() {

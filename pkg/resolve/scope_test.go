@@ -270,6 +270,14 @@ func TestNamesOfAStep(t *testing.T) {
 		{"pipeline §3.4 all outputs of an alias", roll, `<+exportedVariables.getValue("pipeline.built").x.split(",")[1]>`, "two"},
 		{"pipeline §3.4 an export that hasn't run is null", deep, `<+exportedVariables.getValue("stepGroup.deep.x")>`, "null"},
 		{"pipeline §3.6 a rollback step sees the deployment", back, "<+infra.namespace>", "shop-dev"},
+		{"pipeline §3.6 the execution", later, "<+pipeline.executionMode> <+pipeline.resumedExecutionId> <+pipeline.orgIdentifier> <+pipeline.projectIdentifier> <+pipeline.storeType> <+pipeline.endTs>", "NORMAL x1 default web inline null"},
+		{"pipeline §3.6 the stages that run", later, "<+pipeline.selectedStages[0]> <+pipeline.selectedStages[1]>", "build deploy"},
+		{"pipeline §3.6 all of the pipeline's document", later, "<+<+pipeline>.tags.team>", "blue"},
+		{"pipeline §3.6 the infrastructure by its type's name", roll, "<+infra.infraIdentifier> <+infra.kubernetes.namespace>", "local shop-dev"},
+		{"pipeline §3.6 an environment that no group brought", roll, "<+env.envGroupName> <+env.envGroupRef>", "null null"},
+		{"pipeline §3.6 older names of a service", roll, "<+serviceConfig.service.name> <+serviceConfig.serviceDefinition.spec.variables.replicas>", "Shop 5"},
+		{"pipeline §3.6 all variables of a service", roll, "<+<+serviceVariables>.replicas>", "5"},
+		{"pipeline §3.6 what Slipway doesn't keep of a scope", later, "<+account.description> <+project.tags.any>", "null null"},
 		{"kubernetes §4.1 the release number is left to the delegate", roll, "v<+kubernetes.release.revision>", "v<+kubernetes.release.revision>"},
 	}
 	for _, tt := range tests {
@@ -280,6 +288,43 @@ func TestNamesOfAStep(t *testing.T) {
 				t.Errorf("%s\n got %q, %v\nwant %q", tt.text, got, err, tt.want)
 			}
 		})
+	}
+}
+
+// semantics/pipeline §3.6: what an execution is of tells a condition what is rolled
+// back.
+func TestTheModeOfAnExecution(t *testing.T) {
+	t.Parallel()
+	for want, change := range map[string]func(*resolve.Scope){
+		"NORMAL x0":                  func(s *resolve.Scope) { s.Execution.RetryOf = "x0" },
+		"POST_EXECUTION_ROLLBACK x1": func(s *resolve.Scope) { s.Execution.RollbackOf = "x0" },
+		"PIPELINE_ROLLBACK x1": func(s *resolve.Scope) {
+			s.State = func(id plan.NodeID) plan.State { return plan.State{Rollback: id == "pipeline"} }
+		},
+	} {
+		s := scopeAt(t, "pipeline.stages.build.spec.execution.steps.later")
+		change(s)
+		if got, err := s.Text("<+pipeline.executionMode> <+pipeline.resumedExecutionId>"); err != nil || got != want {
+			t.Errorf("it is %q (%v); want %q", got, err, want)
+		}
+	}
+}
+
+// A function says how many arguments it takes.
+func TestArgumentsOfFunctions(t *testing.T) {
+	t.Parallel()
+	const roll = "pipeline.stages.deploy.spec.execution.steps.roll"
+	for text, want := range map[string]string{
+		"<+secrets.getValue()>":                           "secrets.getValue takes one argument",
+		`<+secrets.getValue("a", "b")>`:                   "secrets.getValue takes one argument",
+		`<+configFile.getAsString()>`:                     "takes one argument, the config file's identifier",
+		`<+exportedVariables.getValue("a", "b")>`:         "exportedVariables.getValue takes one argument",
+		`<+exportedVariables.getValue("pipeline")>`:       "want the scope, the alias",
+		`<+exportedVariables.getValue("planet.built.x")>`: `the scope is "planet"; want pipeline, stage or stepGroup`,
+	} {
+		if got, err := scopeAt(t, roll).Text(text); err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("%s gave %q, error %v; want %s", text, got, err, want)
+		}
 	}
 }
 
@@ -295,6 +340,9 @@ func TestWhatDoesNotExistIsAnError(t *testing.T) {
 		{"an unknown stage", "<+pipeline.stages.nope.status>", `"nope"`},
 		{"an unknown root", "<+nonsense.x>", "nonsense"},
 		{"a stage that deploys nothing has no environment", "<+env.name>", "deploys nothing"},
+		{"a field of the account that there isn't", "<+account.colour>", "it has identifier and name"},
+		{"a field of a loop where there is none", "<+strategy.iteration>", "nothing around it loops"},
+		{"a variable without its name", "<+variable>", "variable needs a name"},
 		{"pipeline §1.5 a cycle", "<+pipeline.variables.round>", "pipeline.variables."},
 		{"values that double at every level", "<+pipeline.variables.w1>", "too often"},
 	}

@@ -1,6 +1,7 @@
 package resolve_test
 
 import (
+	"strings"
 	"testing"
 	"time"
 
@@ -119,5 +120,39 @@ func TestTheSourceOfWhatIsDeployed(t *testing.T) {
 	}
 	if diff := cmp.Diff([]string{"eu"}, target.Selectors); diff != "" {
 		t.Errorf("selectors (-want +got):\n%s", diff)
+	}
+}
+
+// People who choose a version are shown the newest of the source that they name,
+// whichever the service would take.
+func TestVersionsToChooseFrom(t *testing.T) {
+	t.Parallel()
+	const roll = "pipeline.stages.deploy.spec.execution.steps.roll"
+	for name, want := range map[string]string{
+		"":      "index.docker.io/library/nginx",
+		"hub":   "index.docker.io/library/nginx",
+		"other": "index.docker.io/x/y",
+		"none":  `error: the service has no artifact source or sidecar "none"`,
+	} {
+		a, err := scopeAt(t, roll).ArtifactVersions(name, 5)
+		if words, fails := strings.CutPrefix(want, "error: "); fails {
+			if err == nil || err.Error() != words {
+				t.Errorf("%q: %v; want %s", name, err, words)
+			}
+			continue
+		}
+		if err != nil {
+			t.Errorf("%q: %v", name, err)
+			continue
+		}
+		if got := a.Task.Choice; got.List != 5 {
+			t.Errorf("%q: it asks for %+v; want the newest five", name, got)
+		}
+		if a.Task.Name != want {
+			t.Errorf("%q: it asks for %s; want %s", name, a.Task.Name, want)
+		}
+	}
+	if _, err := scopeAt(t, "pipeline.stages.build.spec.execution.steps.ask").ArtifactVersions("", 5); err == nil {
+		t.Error("a stage that deploys nothing has versions")
 	}
 }

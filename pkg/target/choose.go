@@ -98,7 +98,7 @@ func (s *Stage) name(written string) (string, error) {
 	case v.Secret():
 		return "", fault.New(fault.Invalid, "%s is a secret, which can't choose what is deployed", written)
 	case v.Kind() != expr.KindString:
-		return "", fault.New(fault.Invalid, "%s is a %s; want an identifier", written, v.Kind())
+		return "", fault.New(fault.Invalid, "%s is %s; want an identifier", written, v.Kind())
 	case v.Text() == "":
 		return "", fault.New(fault.Invalid, "%s is empty; want an identifier", written)
 	}

@@ -58,7 +58,7 @@ func (x *expansion) tags(n *yamldoc.Node, service func() (expr.Value, error)) (m
 		return nil, err
 	}
 	if v.Kind() != expr.KindMap {
-		return nil, fault.New(fault.Invalid, "%s is a %s; want tags with their values", n.Value, v.Kind())
+		return nil, fault.New(fault.Invalid, "%s is %s; want tags with their values", n.Value, v.Kind())
 	}
 	for _, key := range v.Keys() {
 		field, _ := v.Field(key)
