@@ -29,9 +29,9 @@ func keyReaders() map[string]int {
 		"pkg/plan":    36, // of the documents of a Deployment, which it keeps
 		// These change documents, and put each part back where it was.
 		"pkg/input": 7, "pkg/template": 13, "pkg/launch": 19, "pkg/target": 5, "pkg/catalog": 16, "cmd/slipway": 21,
-		// These read what was never decoded: other programs' documents and samples.
-		"pkg/api": 2, "pkg/notify": 1, "cmd/checksamples": 1, "cmd/runsamples": 3,
-		"pkg/engine": 12, "pkg/execution": 8, "pkg/extent": 11,
+		// These read the parts of documents that the nodes of a plan keep.
+		"pkg/engine": 12, "pkg/execution": 8, "pkg/extent": 11, "pkg/api": 2, "pkg/notify": 1,
+		"cmd/checksamples": 1, "cmd/runsamples": 3, // samples of others
 	}
 }
 

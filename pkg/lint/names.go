@@ -4,6 +4,10 @@
 // It says only what is certain. Names whose value depends on a service, an
 // input, a template or an outcome pass; pkg/resolve decides about them when
 // they are needed. Keys and the syntax of expressions are pkg/entity's.
+//
+// It reads documents by their keys: what it looks for may stand in any text of
+// one, at places of which a typed pipeline has no field, and in parts that a
+// template has yet to bring.
 package lint
 
 import (

@@ -88,7 +88,9 @@ func TestStatusesOfExpressions(t *testing.T) {
 // approvals as are wanted.
 func TestApprovalsEnd(t *testing.T) {
 	t.Parallel()
-	yes := func(user string) plan.ApprovalActivity { return plan.ApprovalActivity{User: user, Action: plan.Approve} }
+	yes := func(user string) plan.ApprovalActivity {
+		return plan.ApprovalActivity{User: user, Action: plan.Approve}
+	}
 	no := plan.ApprovalActivity{User: "eve", Action: plan.Reject, Comments: "not on a Friday"}
 	tests := []struct {
 		name     string

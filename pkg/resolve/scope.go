@@ -5,6 +5,11 @@
 //
 // It resolves late and reads lazily: only what an expression names is looked
 // at. Grammar, operators and pure functions are pkg/expr's.
+//
+// It reads documents by keys, because what an expression names is a path of a
+// document, and because of a service only what is asked for may be resolved: the
+// rest may name secrets that nothing needs. What is decoded whole, such as a
+// spec of an infrastructure definition, is decoded again by its type.
 package resolve
 
 import (
