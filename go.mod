@@ -36,6 +36,7 @@ require (
 	github.com/go-jose/go-jose/v4 v4.1.8
 	github.com/google/go-cmp v0.7.0
 	github.com/google/go-containerregistry v0.21.8
+	github.com/google/go-jsonnet v0.22.0
 	github.com/gosimple/slug v1.15.0
 	github.com/itchyny/gojq v0.12.19
 	github.com/rogpeppe/go-internal v1.16.0

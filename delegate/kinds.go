@@ -25,6 +25,7 @@ import (
 	groups "github.com/slipway-cd/slipway/delegate/elastigroup"
 	"github.com/slipway-cd/slipway/delegate/executor"
 	"github.com/slipway-cd/slipway/delegate/gitfetch"
+	"github.com/slipway-cd/slipway/delegate/gitops/render"
 	"github.com/slipway-cd/slipway/delegate/gotemplate"
 	"github.com/slipway-cd/slipway/delegate/helm"
 	"github.com/slipway-cd/slipway/delegate/http"
@@ -110,6 +111,7 @@ func Answer() {
 	watchdog.Answer()
 	verbs := kubernetes.Verbs()
 	maps.Copy(verbs, helm.Verbs())
+	maps.Copy(verbs, render.Verbs())
 	maps.Copy(verbs, gotemplate.Verbs())
 	session.Answer()
 	sandbox.Answer(verbs)

@@ -107,6 +107,7 @@ const (
 	ConditionDriftFight        ConditionType = "DriftFight"
 	ConditionUnstableRender    ConditionType = "UnstableRender"
 	ConditionAmbiguousRevision ConditionType = "AmbiguousRevision"
+	ConditionManyObjects       ConditionType = "ManyObjects"
 )
 
 // Condition is something that people should know of an application.

@@ -20,58 +20,18 @@ import (
 // manifest.
 const skipComment = "# +argocd:skip-file-rendering"
 
-// source renders one source.
-func (j *job) source(ctx context.Context, i int) ([]*unstructured.Unstructured, error) {
-	src := j.Sources[i]
-	if src.Ref != "" && src.Path == "" && src.Chart == "" {
-		return nil, nil // it has files for others
-	}
-	files := j.files[i]
-	folder, err := files.Find(ctx, src.Path)
-	if err != nil {
-		return nil, fault.Wrap(err, "%s at revision %s: path %q", src.RepoURL, j.Revisions[i], src.Path)
-	}
-	if !folder.Folder {
-		return nil, fault.New(fault.Invalid, "%s at revision %s: path %q is a file; want a folder", src.RepoURL, j.Revisions[i], src.Path)
-	}
-	objects, err := j.tool(ctx, &src, files, folder)
-	if err != nil {
-		return nil, fault.Wrap(err, "%s at revision %s", src.RepoURL, j.Revisions[i])
-	}
-	return objects, nil
-}
-
-// tool renders a folder with what the source asks for, or else with what the folder
-// looks like.
-func (j *job) tool(ctx context.Context, src *gitops.Source, files *source.Files, folder source.File) ([]*unstructured.Unstructured, error) {
-	for name, set := range map[string]bool{"helm": src.Helm != nil, "kustomize": src.Kustomize != nil, "plugin": src.Plugin != nil} {
-		if set {
-			return nil, fault.New(fault.Unsupported, "the source has the field %s, which can't be rendered yet", name)
-		}
-	}
-	if src.Directory == nil {
-		for _, name := range []string{"Chart.yaml", "kustomization.yaml", "kustomization.yml", "Kustomization"} {
-			if _, err := files.Find(ctx, path.Join(folder.Path, name)); err == nil {
-				return nil, fault.New(fault.Unsupported, "%s is no folder of plain manifests: it has a file %s, which can't be rendered yet", folder.Path, name)
-			} else if !fault.Is(err, fault.NotFound) {
-				return nil, err
-			}
-		}
-	}
-	return j.directory(ctx, src.Directory, files, folder)
-}
-
 // directory reads the manifests of a folder.
-func (j *job) directory(ctx context.Context, d *gitops.Directory, files *source.Files, folder source.File) ([]*unstructured.Unstructured, error) {
+func (j *job) directory(ctx context.Context, p *part) ([]*unstructured.Unstructured, error) {
+	d := p.Directory
 	if d == nil {
 		d = &gitops.Directory{}
 	}
-	w := &walk{files: files, recurse: d.Recurse, found: map[string]source.File{}}
+	w := &walk{files: p.files, recurse: d.Recurse, found: map[string]source.File{}}
 	var err error
 	if w.chosen, err = chooser(d); err != nil {
 		return nil, err
 	}
-	if err := w.folder(ctx, folder, "", nil); err != nil {
+	if err := w.folder(ctx, p.folder, "", nil); err != nil {
 		return nil, err
 	}
 	names := slices.Sorted(maps.Keys(w.found))
@@ -79,20 +39,21 @@ func (j *job) directory(ctx context.Context, d *gitops.Directory, files *source.
 	for i, name := range names {
 		all[i] = w.found[name]
 	}
-	texts, err := files.Read(ctx, maxManifests, all...)
+	texts, err := p.files.Read(ctx, maxManifests, all...)
 	if err != nil {
 		return nil, err
 	}
 	var out []*unstructured.Unstructured
 	for i, name := range names {
 		text := string(texts[i])
-		if strings.Contains(text, skipComment) {
-			continue
+		var objects []*unstructured.Unstructured
+		switch {
+		case strings.Contains(text, skipComment):
+		case path.Ext(name) == ".jsonnet":
+			objects, err = j.jsonnet(ctx, p, d.Jsonnet, all[i])
+		default:
+			objects, err = manifest.Objects(name, text, manifest.DecodeStrict)
 		}
-		if path.Ext(name) == ".jsonnet" {
-			return nil, fault.New(fault.Unsupported, "%s: Jsonnet can't be rendered yet", name)
-		}
-		objects, err := manifest.Objects(name, text, manifest.DecodeStrict)
 		if err != nil {
 			return nil, err
 		}

@@ -15,6 +15,7 @@ import (
 
 	"github.com/slipway-cd/slipway/delegate/diskcache"
 	"github.com/slipway-cd/slipway/pkg/gitops"
+	"github.com/slipway-cd/slipway/pkg/gitops/object"
 )
 
 // pruneEvery is how often what nobody uses any more is removed.
@@ -37,6 +38,7 @@ const maxKept = 64 << 20
 type content struct {
 	Objects    []json.RawMessage  `json:"objects"`
 	Conditions []gitops.Condition `json:"conditions,omitempty"`
+	Unstable   []unstable         `json:"unstable,omitempty"`
 }
 
 // seen gives what was read of each source when an application was last rendered.
@@ -52,7 +54,10 @@ func (k *kept) get(key string) (Result, bool) {
 	if err != nil || json.Unmarshal(text, &c) != nil {
 		return Result{}, false
 	}
-	out := Result{Key: key, Conditions: c.Conditions, Objects: make([]*unstructured.Unstructured, len(c.Objects))}
+	out := Result{Key: key, Conditions: c.Conditions, Unstable: map[object.Key][]string{}, Objects: make([]*unstructured.Unstructured, len(c.Objects))}
+	for _, u := range c.Unstable {
+		out.Unstable[u.Key] = u.Fields
+	}
 	for i, doc := range c.Objects {
 		out.Objects[i] = &unstructured.Unstructured{}
 		if utiljson.Unmarshal(doc, &out.Objects[i].Object) != nil {
@@ -64,6 +69,9 @@ func (k *kept) get(key string) (Result, bool) {
 
 func (k *kept) put(about string, seen []map[string]string, r Result) {
 	c := content{Conditions: r.Conditions, Objects: make([]json.RawMessage, len(r.Objects))}
+	for key, fields := range r.Unstable {
+		c.Unstable = append(c.Unstable, unstable{key, fields})
+	}
 	for i, o := range r.Objects {
 		doc, err := json.Marshal(o.Object)
 		if err != nil {

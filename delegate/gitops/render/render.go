@@ -1,5 +1,5 @@
-// Package render makes the objects of an application of its sources: plain
-// manifests, so far (semantics/gitops §4).
+// Package render makes the objects of an application of its sources: of plain
+// manifests and Jsonnet, charts, and Kustomize folders (semantics/gitops §4).
 //
 // What was read is remembered together with what came of it, so that a revision in
 // which nothing of that has changed isn't rendered. Which revision is meant and how
@@ -14,6 +14,8 @@ import (
 	"fmt"
 	"maps"
 	"slices"
+	"strconv"
+	"strings"
 	"time"
 
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
@@ -73,6 +75,9 @@ type Result struct {
 	// caller has them.
 	Objects    []*unstructured.Unstructured
 	Conditions []gitops.Condition
+	// Unstable are the fields that are others each time, such as generated
+	// passwords, as JSON pointers.
+	Unstable map[object.Key][]string
 	// Rendered says that it had to be rendered.
 	Rendered bool
 }
@@ -108,7 +113,8 @@ func (r *Renderer) Render(ctx context.Context, q Request) (Result, error) {
 	if err := j.count(&out); err != nil {
 		return Result{}, err
 	}
-	out.Objects, out.Conditions = last(out.Objects, out.Conditions)
+	out.Objects, out.Conditions = last(out.Objects, append(out.Conditions, j.notices...))
+	out.unstable(j.unstable)
 	seen := j.seen()
 	out.Key, out.Rendered = keyOf(about, seen), true
 	r.kept.put(about, seen, out)
@@ -123,11 +129,15 @@ type job struct {
 	Request
 
 	sandbox *sandbox.Sandbox
-	files   []*source.Files // beside the sources
+	files   []*source.Files   // beside the sources
+	used    map[string]string // variables of the build that change with a revision
+	notices []gitops.Condition
+	// unstable are fields of objects of which two renders differ.
+	unstable map[object.Key][]string
 }
 
 func (r *Renderer) open(ctx context.Context, q Request) (*job, error) {
-	j := &job{Request: q, sandbox: r.sandbox}
+	j := &job{Request: q, sandbox: r.sandbox, used: map[string]string{}, unstable: map[object.Key][]string{}}
 	for i := range q.Sources {
 		files, err := r.sources.Open(ctx, q.Project, &q.Sources[i], q.Repositories, q.Revisions[i])
 		if err != nil {
@@ -141,8 +151,13 @@ func (r *Renderer) open(ctx context.Context, q Request) (*job, error) {
 // known gives what was rendered of the same files before, if it was.
 func (r *Renderer) known(ctx context.Context, j *job, about string) (Result, bool, error) {
 	before, ok := r.kept.seen(about)
-	if !ok || len(before) != len(j.files) {
+	if !ok || len(before) != len(j.files)+1 {
 		return Result{}, false, nil
+	}
+	for what, value := range before[len(j.files)] {
+		if now, known := j.now(what); !known || now != value {
+			return Result{}, false, nil
+		}
 	}
 	for i, files := range j.files {
 		now, err := files.Now(ctx, before[i])
@@ -161,21 +176,34 @@ func (r *Renderer) known(ctx context.Context, j *job, about string) (Result, boo
 	return out, ok, nil
 }
 
-// seen is what was read of each source.
-func (j *job) seen() []map[string]string {
-	out := make([]map[string]string, len(j.files))
-	for i, f := range j.files {
-		out[i] = f.Seen()
+// now is what something that was used before is at present.
+func (j *job) now(what string) (string, bool) {
+	if what == clusterFacts {
+		return j.facts(), true
 	}
-	return out
+	index, name, _ := strings.Cut(what, " ")
+	i, err := strconv.Atoi(index)
+	if err != nil || i < 0 || i >= len(j.Sources) {
+		return "", false
+	}
+	return j.variable(&part{Source: j.Sources[i], revision: j.Revisions[i]}, name)
+}
+
+// seen is what was read of each source, and then which variables were used.
+func (j *job) seen() []map[string]string {
+	var out []map[string]string
+	for _, f := range j.files {
+		out = append(out, f.Seen())
+	}
+	return append(out, maps.Clone(j.used))
 }
 
 // digest names all that objects depend on besides files.
 func (q *Request) digest() (string, error) {
 	about := struct {
-		Version, App, Namespace string
-		Sources                 []gitops.Source
-	}{version, q.App, q.Namespace, slices.Clone(q.Sources)}
+		Version, App, Namespace, Project string
+		Sources                          []gitops.Source
+	}{version, q.App, q.Namespace, q.Project, slices.Clone(q.Sources)}
 	for i := range about.Sources {
 		about.Sources[i].TargetRevision = "" // only what it means counts
 	}
@@ -206,7 +234,7 @@ func (j *job) count(out *Result) error {
 		return fault.New(fault.TooLarge, "application %s has %d objects; want at most %d", j.App, n, maxObjects).Causing(fault.ResourceLimitsFailure)
 	case n >= manyObjects:
 		out.Conditions = append(out.Conditions, gitops.Condition{
-			Type: gitops.ConditionExcludedResource, Message: fmt.Sprintf("the application has %d objects; more than %d can't be synced", n, maxObjects),
+			Type: gitops.ConditionManyObjects, Message: fmt.Sprintf("the application has %d objects; more than %d can't be synced", n, maxObjects),
 		})
 	}
 	return nil

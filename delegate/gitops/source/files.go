@@ -190,6 +190,87 @@ func (f *Files) List(ctx context.Context, folder File) (map[string]File, error) 
 	return out, nil
 }
 
+// Whole gives the texts of all files below a folder, by their names below it. All of
+// them count as read.
+func (f *Files) Whole(ctx context.Context, folder File, most int) (map[string][]byte, error) {
+	f.seen["* "+folder.Path] = folder.id
+	names, files, err := f.below(ctx, folder)
+	if err != nil {
+		return nil, err
+	}
+	aside := f.Aside() // the folder's id stands for them
+	texts, err := aside.Read(ctx, most, files...)
+	if err != nil {
+		return nil, err
+	}
+	out := map[string][]byte{}
+	for i, name := range names {
+		out[name] = texts[i]
+		if !strings.HasPrefix(files[i].Path, folder.Path+"/") && folder.Path != "." { // it was linked to
+			f.seen["= "+files[i].Path] = files[i].id
+		}
+	}
+	return out, nil
+}
+
+// below are the files below a folder, with their names below it.
+func (f *Files) below(ctx context.Context, top File) (names []string, files []File, err error) {
+	type visit struct {
+		folder File
+		name   string
+		above  []string
+	}
+	for todo := []visit{{folder: top}}; len(todo) > 0; todo = todo[1:] {
+		at := todo[0]
+		if slices.Contains(at.above, at.folder.Path) {
+			return nil, nil, fault.New(fault.Invalid, "the links in %s lead in a circle", at.folder.Path)
+		}
+		aside := f.Aside()
+		entries, err := aside.List(ctx, at.folder)
+		if err != nil {
+			return nil, nil, err
+		}
+		for what, id := range aside.seen {
+			if strings.HasPrefix(what, "> ") || strings.HasPrefix(what, "? ") {
+				f.seen[what] = id
+			}
+		}
+		for _, name := range slices.Sorted(maps.Keys(entries)) {
+			e, below := entries[name], path.Join(at.name, name)
+			if e.Folder {
+				todo = append(todo, visit{e, below, append(slices.Clip(at.above), at.folder.Path)})
+				continue
+			}
+			if names, files = append(names, below), append(files, e); len(files) > MaxFiles {
+				return nil, nil, fault.New(fault.TooLarge, "%s has more than %d files", top.Path, MaxFiles).Causing(fault.ResourceLimitsFailure)
+			}
+		}
+	}
+	return names, files, nil
+}
+
+// Aside is the same files for a reader whose reading doesn't count.
+func (f *Files) Aside() *Files {
+	aside := *f
+	aside.seen = map[string]string{}
+	return &aside
+}
+
+// Touch counts files and folders as read that were read aside.
+func (f *Files) Touch(ctx context.Context, paths []string) error {
+	for _, at := range paths {
+		found, err := f.Find(ctx, at)
+		switch {
+		case fault.Is(err, fault.NotFound):
+		case err != nil:
+			return err
+		case !found.Folder:
+			f.seen["= "+found.Path] = found.id
+		}
+	}
+	return nil
+}
+
 // listing says what is in a folder, but not what is in its files.
 func listing(entries []gitfetch.Entry) string {
 	h := sha256.New()
@@ -205,8 +286,7 @@ func (f *Files) Seen() map[string]string { return maps.Clone(f.seen) }
 // Now says what stands in this revision where something was read in another, so
 // that the two are the same for a reader if their answers are.
 func (f *Files) Now(ctx context.Context, seen map[string]string) (map[string]string, error) {
-	probe := *f
-	probe.seen = map[string]string{}
+	probe := f.Aside()
 	out := map[string]string{}
 	for what := range seen {
 		how, at, _ := strings.Cut(what, " ")
@@ -226,6 +306,8 @@ func (f *Files) Now(ctx context.Context, seen map[string]string) (map[string]str
 		}
 		switch {
 		case how == "=" && e.Kind == gitfetch.Regular, how == ">" && e.Kind == gitfetch.Link:
+			out[what] = e.ID
+		case how == "*" && e.Kind == gitfetch.Folder:
 			out[what] = e.ID
 		case how == "/" && e.Kind == gitfetch.Folder:
 			entries, err := f.objects.List(ctx, e.ID)

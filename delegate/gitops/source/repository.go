@@ -4,10 +4,8 @@ import (
 	"cmp"
 	"crypto/sha256"
 	"encoding/hex"
-	"net/url"
 	"strings"
 
-	"github.com/slipway-cd/slipway/pkg/fault"
 	"github.com/slipway-cd/slipway/pkg/gitops"
 	"github.com/slipway-cd/slipway/pkg/task"
 )
@@ -36,6 +34,8 @@ type Repository struct {
 	Password      string `json:"password,omitempty"`
 	SSHPrivateKey string `json:"sshPrivateKey,omitempty"`
 	EnableOCI     bool   `json:"enableOCI,omitempty"`
+	// PlainHTTP has a registry asked without TLS.
+	PlainHTTP bool `json:"insecureOCIForceHttp,omitempty"`
 }
 
 // Choose says how the repository of a source is opened (semantics/gitops §1): the
@@ -43,14 +43,14 @@ type Repository struct {
 // that lacks comes from the template with the longest beginning of the URL. Without
 // either nothing opens it but what everybody may do.
 func Choose(project string, src *gitops.Source, known []Repository) (Repository, error) {
-	at, err := NormalURL(src.RepoURL)
+	at, err := gitops.NormalURL(src.RepoURL)
 	if err != nil {
 		return Repository{}, err
 	}
 	out := Repository{URL: src.RepoURL}
 	for _, own := range []string{project, ""} {
 		for _, r := range known {
-			if u, err := NormalURL(r.URL); !r.Template && r.Project == own && err == nil && u == at {
+			if u, err := gitops.NormalURL(r.URL); !r.Template && r.Project == own && err == nil && u == at {
 				out = r
 				out.URL = src.RepoURL
 				return out.from(template(project, at, known)), nil
@@ -65,7 +65,7 @@ func template(project, at string, known []Repository) Repository {
 	var best Repository
 	longest := -1
 	for _, r := range known {
-		u, err := NormalURL(r.URL)
+		u, err := gitops.NormalURL(r.URL)
 		fits := at == u || strings.HasPrefix(at, strings.TrimSuffix(u, "/")+"/")
 		if err == nil && r.Template && (r.Project == "" || r.Project == project) && fits && len(u) > longest {
 			best, longest = r, len(u)
@@ -80,7 +80,7 @@ func (r Repository) from(t Repository) Repository {
 		r.Username, r.Password, r.SSHPrivateKey = t.Username, t.Password, t.SSHPrivateKey
 	}
 	r.Type = cmp.Or(r.Type, t.Type)
-	r.EnableOCI = r.EnableOCI || t.EnableOCI
+	r.EnableOCI, r.PlainHTTP = r.EnableOCI || t.EnableOCI, r.PlainHTTP || t.PlainHTTP
 	return r
 }
 
@@ -104,25 +104,4 @@ func (r Repository) git() task.Git {
 func (r Repository) identity() string {
 	sum := sha256.Sum256([]byte(strings.Join([]string{string(r.Type), r.URL, r.Username, r.Password, r.SSHPrivateKey}, "\n")))
 	return hex.EncodeToString(sum[:])
-}
-
-// NormalURL is a repository's URL in the one form in which two can be compared:
-// git@host:path is ssh://git@host/path, scheme and host are in lower case, and there
-// is neither .git nor a slash at the end, nor a user in one of HTTP.
-func NormalURL(text string) (string, error) {
-	text = strings.TrimSpace(text)
-	if host, path, ok := strings.Cut(text, ":"); ok && !strings.Contains(text, "://") && !strings.Contains(host, "/") {
-		text = "ssh://" + host + "/" + strings.TrimPrefix(path, "/")
-	}
-	u, err := url.Parse(text)
-	if err != nil {
-		return "", fault.New(fault.Invalid, "found a repository URL that can't be read; want one such as https://example.com/team/app.git")
-	}
-	u.Scheme, u.Host = strings.ToLower(u.Scheme), strings.ToLower(u.Host)
-	if strings.HasPrefix(u.Scheme, "http") {
-		u.User = nil
-	}
-	u.Path = strings.TrimSuffix(strings.TrimRight(u.Path, "/"), ".git")
-	u.RawPath = ""
-	return u.String(), nil
 }

@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/slipway-cd/slipway/delegate/gitfetch"
+	"github.com/slipway-cd/slipway/delegate/helm/chart"
 	"github.com/slipway-cd/slipway/pkg/fault"
 	"github.com/slipway-cd/slipway/pkg/gitops"
 )
@@ -20,15 +21,17 @@ const recent = 30 * time.Second
 
 // Sources reads the sources of applications. It is for many goroutines.
 type Sources struct {
-	git *gitfetch.Fetcher
+	git       *gitfetch.Fetcher
+	charts    *chart.Repos
+	artifacts string // where those of registries are unpacked
 
 	mu    sync.Mutex
 	asked map[string]*answer // by repository and who asks
 }
 
-// New makes a Sources.
-func New(git *gitfetch.Fetcher) *Sources {
-	return &Sources{git: git, asked: map[string]*answer{}}
+// New makes a Sources. Artifacts of registries are kept below a folder.
+func New(git *gitfetch.Fetcher, charts *chart.Repos, dir string) *Sources {
+	return &Sources{git: git, charts: charts, artifacts: dir, asked: map[string]*answer{}}
 }
 
 // Wanted are sources whose revisions are wanted.
@@ -74,9 +77,21 @@ func (s *Sources) Resolve(ctx context.Context, w Wanted) (Resolved, error) {
 }
 
 func (s *Sources) resolve(ctx context.Context, src *gitops.Source, r Repository, since time.Time) (revision, notice string, err error) {
-	if r.kind(src) != Git {
-		return "", "", fault.New(fault.Unsupported, "source %s is a %s repository, which can't be read yet", src.RepoURL, r.kind(src))
+	switch r.kind(src) {
+	case Helm:
+		revision, err = s.version(ctx, src, r, since)
+	case OCI:
+		revision, err = s.digest(ctx, src, r, since)
+	case Git:
+		return s.commit(ctx, src, r, since)
+	default:
+		err = fault.New(fault.Invalid, "repository %s is of type %q; want git, helm or oci", r.URL, r.kind(src))
 	}
+	return revision, "", err
+}
+
+// commit is what a source in Git means.
+func (s *Sources) commit(ctx context.Context, src *gitops.Source, r Repository, since time.Time) (revision, notice string, err error) {
 	if isCommit(src.TargetRevision) {
 		return src.TargetRevision, "", nil
 	}
@@ -113,10 +128,11 @@ func (s *Sources) complete(ctx context.Context, refs gitfetch.Refs, r Repository
 
 // answer is what a host answered, or is about to.
 type answer struct {
-	begun time.Time
-	done  chan struct{} // closed when it is there
-	refs  gitfetch.Refs
-	err   error
+	begun    time.Time
+	done     chan struct{} // closed when it is there
+	refs     gitfetch.Refs // of a Git repository
+	revision string        // of others
+	err      error
 }
 
 // maxAsked bounds how many hosts' answers are remembered.
@@ -124,25 +140,34 @@ const maxAsked = 1000
 
 // refs gives the names of a repository as of some time or later.
 func (s *Sources) refs(ctx context.Context, r Repository, since time.Time) (gitfetch.Refs, error) {
-	key := r.identity()
+	a, err := s.ask(ctx, r.identity(), since, func(a *answer) { a.refs, a.err = s.git.Refs(ctx, r.git()) })
+	if err != nil {
+		return nil, err
+	}
+	return a.refs, nil
+}
+
+// ask gives the answer to a question as of some time or later: one that is there,
+// one that somebody else waits for already, or a new one.
+func (s *Sources) ask(ctx context.Context, question string, since time.Time, do func(*answer)) (*answer, error) {
 	s.mu.Lock()
-	a := s.asked[key]
+	a := s.asked[question]
 	mine := a == nil || a.begun.Before(since) || a.failed()
 	if mine {
 		if len(s.asked) >= maxAsked {
 			clear(s.asked)
 		}
 		a = &answer{begun: time.Now(), done: make(chan struct{})}
-		s.asked[key] = a
+		s.asked[question] = a
 	}
 	s.mu.Unlock()
 	if mine {
-		a.refs, a.err = s.git.Refs(ctx, r.git())
+		do(a)
 		close(a.done)
 	}
 	select {
 	case <-a.done:
-		return a.refs, a.err
+		return a, a.err
 	case <-ctx.Done():
 		return nil, context.Cause(ctx)
 	}
@@ -164,8 +189,12 @@ func (s *Sources) Open(ctx context.Context, project string, src *gitops.Source, 
 	if err != nil {
 		return nil, err
 	}
-	if r.kind(src) != Git {
-		return nil, fault.New(fault.Unsupported, "source %s is a %s repository, which can't be read yet", src.RepoURL, r.kind(src))
+	switch r.kind(src) {
+	case Helm:
+		return s.openChart(ctx, src, r, revision)
+	case OCI:
+		return s.openArtifact(ctx, src, r, revision)
+	case Git:
 	}
 	g := r.git()
 	g.Commit = revision

@@ -10,6 +10,7 @@ import (
 
 	"github.com/slipway-cd/slipway/delegate/gitfetch"
 	"github.com/slipway-cd/slipway/delegate/gitops/source"
+	"github.com/slipway-cd/slipway/delegate/helm/chart"
 	"github.com/slipway-cd/slipway/internal/gitserver/gittest"
 	"github.com/slipway-cd/slipway/pkg/fault"
 	"github.com/slipway-cd/slipway/pkg/gitops"
@@ -17,7 +18,7 @@ import (
 
 func newSources(t *testing.T) *source.Sources {
 	t.Helper()
-	return source.New(gitfetch.New(t.TempDir(), gitfetch.HostKeys{}))
+	return source.New(gitfetch.New(t.TempDir(), gitfetch.HostKeys{}), chart.NewRepos(t.TempDir()), t.TempDir())
 }
 
 func resolve(t *testing.T, s *source.Sources, since time.Time, src ...gitops.Source) (source.Resolved, error) {

@@ -193,8 +193,14 @@ func Values(base map[string]any, files manifest.Files, flags lane.HelmFlags) (ma
 		}
 		manifest.Merge(base, doc)
 	}
+	return base, Set(base, flags, func(path string) ([]byte, error) { return read(files, path) })
+}
+
+// Set lays what the flags that set single values say over values. Files are read by
+// their paths in the flags.
+func Set(base map[string]any, flags lane.HelmFlags, read func(path string) ([]byte, error)) error {
 	fromFile := func(path []rune) (any, error) {
-		text, err := read(files, string(path))
+		text, err := read(string(path))
 		return string(text), err
 	}
 	for _, kind := range []struct {
@@ -210,11 +216,11 @@ func Values(base map[string]any, files manifest.Files, flags lane.HelmFlags) (ma
 	} {
 		for _, text := range kind.texts {
 			if err := kind.parse(text, base); err != nil {
-				return nil, fault.New(fault.Invalid, "the flag %s: %w", kind.flag, err)
+				return fault.New(fault.Invalid, "the flag %s: %w", kind.flag, err)
 			}
 		}
 	}
-	return base, nil
+	return nil
 }
 
 func setJSON(text string, to map[string]any) error {

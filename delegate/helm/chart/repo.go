@@ -99,6 +99,28 @@ func (r *Repos) Fetch(ctx context.Context, source manifest.Source, m *lane.Manif
 	return manifest.Files{Root: folder, Folder: folder}, nil
 }
 
+// Version gives the version of a chart that a constraint means now, the newest if
+// it is empty.
+func (r *Repos) Version(ctx context.Context, place task.ChartRepo, name, want string, flags lane.HelmFlags) (string, error) {
+	scratch, err := os.MkdirTemp("", "slipway-chart-")
+	if err != nil {
+		return "", fmt.Errorf("make a folder for the index of a repository: %w", err)
+	}
+	defer os.RemoveAll(scratch)
+	if err := r.login(ctx, &place); err != nil {
+		return "", unavailable(place, name, err)
+	}
+	a, err := r.open(ctx, place, name, scratch, flags)
+	if err != nil {
+		return "", unavailable(place, name, err)
+	}
+	version, err := a.find(ctx, want)
+	if err != nil {
+		return "", unavailable(place, name, err)
+	}
+	return version, nil
+}
+
 // kept says whether a chart is there already, and makes room for it if not.
 func (r *Repos) kept(dir string) bool {
 	r.mu.Lock() // so that none goes that somebody is about to use

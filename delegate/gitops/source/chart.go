@@ -1,0 +1,61 @@
+package source
+
+import (
+	"context"
+	"io"
+	"strings"
+	"time"
+
+	"github.com/Masterminds/semver/v3"
+
+	"github.com/slipway-cd/slipway/delegate/manifest"
+	"github.com/slipway-cd/slipway/pkg/fault"
+	"github.com/slipway-cd/slipway/pkg/gitops"
+	lane "github.com/slipway-cd/slipway/pkg/swimlane/kubernetes"
+	"github.com/slipway-cd/slipway/pkg/task"
+)
+
+// charts is the place of a source's chart: an HTTP server with an index, or a
+// registry, whose address has no scheme.
+func (r Repository) charts(src *gitops.Source) (task.ChartRepo, lane.HelmFlags) {
+	place := task.ChartRepo{URL: r.URL, Username: r.Username, Password: r.Password}
+	if r.EnableOCI || !strings.Contains(r.URL, "://") {
+		place.OCI = true
+		place.URL = "oci://" + strings.TrimPrefix(strings.TrimRight(r.URL, "/"), "oci://")
+	}
+	return place, lane.HelmFlags{PlainHTTP: r.PlainHTTP, PassEverywhere: src.Helm != nil && src.Helm.PassCredentials}
+}
+
+// version is the version of a chart that a source means. One that is written out is
+// not asked for.
+func (s *Sources) version(ctx context.Context, src *gitops.Source, r Repository, since time.Time) (string, error) {
+	if src.Chart == "" {
+		return "", fault.New(fault.Invalid, "%s is a repository of charts, and the source has no chart", src.RepoURL)
+	}
+	want := src.TargetRevision
+	if _, err := semver.StrictNewVersion(strings.TrimPrefix(want, "v")); err == nil {
+		return want, nil
+	}
+	place, flags := r.charts(src)
+	question := strings.Join([]string{"chart", r.identity(), src.Chart, want}, "\n")
+	a, err := s.ask(ctx, question, since, func(a *answer) { a.revision, a.err = s.charts.Version(ctx, place, src.Chart, want, flags) })
+	if fault.Is(err, fault.NotFound) {
+		return "", fault.New(fault.NotFound, "revision %q not found in %s: %w", want, src.RepoURL, err)
+	}
+	if err != nil {
+		return "", err
+	}
+	return a.revision, nil
+}
+
+// openChart gives the files of a chart, whose topmost folder is the chart's.
+func (s *Sources) openChart(ctx context.Context, src *gitops.Source, r Repository, version string) (*Files, error) {
+	place, flags := r.charts(src)
+	m := &lane.Manifest{ID: src.Chart, Type: lane.HelmChart, Chart: &lane.Chart{Name: src.Chart, Version: version}, Store: task.Store{Charts: &place}}
+	got, err := s.charts.Fetch(ctx, manifest.Source{Stage: "gitops", Log: io.Discard}, m, flags)
+	if err != nil {
+		return nil, err
+	}
+	stamp := src.Chart + "@" + version
+	return &Files{URL: src.RepoURL, Revision: version, root: stamp + ":.", objects: folder{got.Folder, stamp}, seen: map[string]string{}}, nil
+}
