@@ -552,6 +552,52 @@ func TestThrottled(t *testing.T) {
 	back()
 }
 
+// A rollback that comes after another execution's deployment leads to what was there
+// before its own stage. What that one has made, and the other one deploys to, stays.
+func TestRollbackAfterAnotherDeployment(t *testing.T) {
+	t.Parallel()
+	for name, tt := range map[string]struct {
+		first       bool // the stage makes the function
+		aliased     bool // it was called by an alias before
+		op, undo    lane.Op
+		versions    string // after the rollback
+		alias       string
+		latest      string // has the code of this version
+		otherShifts int
+	}{
+		"an update":           {false, true, lane.OpDeploy, lane.OpRollback, "1 2 3 4", "1", "1", 0},
+		"a canary":            {false, true, lane.OpCanary, lane.OpCanaryRollback, "1 3", "1", "1", 10},
+		"the first":           {true, true, lane.OpDeploy, lane.OpRollback, "1 2", "2", "2", 0},
+		"an alias of its own": {false, false, lane.OpDeploy, lane.OpRollback, "1 2 3 4", "3", "1", 0},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			a := newAccount(t)
+			if !tt.first {
+				before := a.stage("e1", "web-1.zip")
+				if !tt.aliased {
+					before.spec.Target.Aliases = nil
+				}
+				before.good(lane.OpDeploy, 0)
+			}
+			s, other := a.stage("e2", "web-2.zip"), a.stage("e3", "web-3.zip")
+			s.good(tt.op, 0)
+			if tt.op == lane.OpCanary {
+				s.good(lane.OpShift, 100)
+			}
+			other.good(tt.op, 0)
+			if tt.otherShifts > 0 {
+				other.good(lane.OpShift, tt.otherShifts)
+			}
+			s.good(tt.undo, 0)
+			a.want(tt.versions, tt.alias)
+			if *a.function("").CodeSha256 != *a.function(tt.latest).CodeSha256 {
+				t.Errorf("$LATEST hasn't the code of version %s", tt.latest)
+			}
+		})
+	}
+}
+
 // Somebody else changes the function at the same time: the step waits and tries
 // again, and nothing of the other's change is lost unseen.
 func TestSomebodyElseChangesTheFunction(t *testing.T) {

@@ -75,6 +75,14 @@ func (s *session) restore(ctx context.Context, b before, r release) (task.Result
 	var aliases []string
 	for _, name := range slices.Sorted(maps.Keys(b.Aliases)) {
 		if b.Aliases[name].Version == "" {
+			now, err := s.alias(ctx, b.Function, name)
+			if err != nil {
+				return task.Result{}, err
+			}
+			if now.Version != "" && now.Version != r.Version && now.Version != b.Version {
+				s.Say("Alias %s wasn't there before the stage, but points to version %s by now: it stays", name, now.Version)
+				continue
+			}
 			s.Say("Deleting alias %s, which this stage has made", name)
 			if _, err := s.client.DeleteAlias(ctx, &lambda.DeleteAliasInput{FunctionName: &b.Function, Name: &name}); err != nil && !aws.Is(err, notFound) {
 				return task.Result{}, s.failed(ctx, "DeleteAlias", err)

@@ -314,6 +314,9 @@ func (g bluegreen) rollBack(ctx context.Context) (bool, error) {
 	if err != nil {
 		return true, err
 	}
+	if over, err := g.overtaken(c, all); err != nil || over {
+		return true, err
+	}
 	g.tell(c, all)
 	if err := g.restore(ctx, all, c.Old); err != nil {
 		return true, err
@@ -334,6 +337,30 @@ func (g bluegreen) rollBack(ctx context.Context) (bool, error) {
 		}
 	}
 	return true, g.discard(ctx, c.made(all))
+}
+
+// overtaken says whether a later deployment has put a group of its own in the place of
+// the stage's: that keeps the traffic. Nothing is rolled back either while the stage's
+// still has it.
+func (g bluegreen) overtaken(c *colours, all found) (bool, error) {
+	later, serves := "", ""
+	for _, one := range c.made(all) {
+		switch {
+		case g.Accesses.Another(g.work, one.execution()):
+			later = one.ID
+		case one.Name == c.Name:
+			serves = one.ID
+		}
+	}
+	switch {
+	case later == "":
+		return false, nil
+	case serves != "":
+		return false, fault.New(fault.Conflict, "Elastigroup %s (%s) still has the traffic, and a later deployment has put %s beside it; nothing is rolled back",
+			c.Name, serves, later).Causing(fault.Unknown)
+	}
+	g.Say("Nothing to roll back: a later deployment has put Elastigroup %s in the place of the stage's", later)
+	return true, nil
 }
 
 // restoreRoutes makes routes what they were.

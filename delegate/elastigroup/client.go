@@ -10,6 +10,7 @@ import (
 	"strconv"
 	"time"
 
+	"github.com/slipway-cd/slipway/delegate/aws"
 	"github.com/slipway-cd/slipway/delegate/restapi"
 	"github.com/slipway-cd/slipway/pkg/fault"
 	"github.com/slipway-cd/slipway/pkg/task"
@@ -45,6 +46,7 @@ type group struct {
 			Image    string   `json:"imageId"`
 			Images   []image  `json:"images"`
 			Balanced balanced `json:"loadBalancersConfig"`
+			Tags     []tag    `json:"tags"`
 		} `json:"launchSpecification"`
 	} `json:"compute"`
 	Scaling    rules `json:"scaling"`
@@ -72,6 +74,22 @@ type balancer struct {
 	ARN  string `json:"arn,omitempty"`
 	Name string `json:"name,omitempty"`
 	Type string `json:"type"`
+}
+
+// tag is one of a group's machines.
+type tag struct {
+	Key   string `json:"tagKey"`
+	Value string `json:"tagValue"`
+}
+
+// execution is which one has made a group; empty: nothing says so.
+func (g group) execution() string {
+	for _, t := range g.Compute.Launch.Tags {
+		if t.Key == aws.ExecutionTag {
+			return t.Value
+		}
+	}
+	return ""
 }
 
 // rules are what scales a group by itself: policies by the ways to do so, and

@@ -198,6 +198,31 @@ func moved(d lane.Deploy, p phases) (up, down int) {
 // share is a percentage of some machines: a part of one is one.
 func share(of, percent int) int { return (of*percent + 99) / 100 }
 
+// overtaken says whether the group of a later deployment has the machines of the
+// stage's: what was before that doesn't come back beside it. While the stage's still
+// has some, nothing can be rolled back.
+func (s phased) overtaken(p phases, all found) (bool, error) {
+	name := p.New[:strings.LastIndex(p.New, "__")]
+	own, _ := numberOf(name, p.New)
+	later, left := "", 0
+	for _, one := range all.numbered(name) {
+		switch n, _ := numberOf(name, one.Name); {
+		case n == own:
+			left = one.Capacity.Target
+		case n > own && one.Capacity.Target > 0:
+			later = one.Name
+		}
+	}
+	switch {
+	case later == "":
+		return false, nil
+	case left > 0:
+		return false, fault.New(fault.Conflict, "Elastigroup %s of a later deployment has instances, and %s still has %d; nothing is rolled back", later, p.New, left).Causing(fault.Unknown)
+	}
+	s.Say("Nothing to roll back: Elastigroup %s of a later deployment serves in the place of %s", later, p.New)
+	return true, nil
+}
+
 // rollBack gives the old group its machines again, and deletes the new one. false:
 // there was nothing to do.
 func (s phased) rollBack(ctx context.Context) (bool, error) {
@@ -207,6 +232,9 @@ func (s phased) rollBack(ctx context.Context) (bool, error) {
 	}
 	all, err := s.find(ctx)
 	if err != nil {
+		return true, err
+	}
+	if over, err := s.overtaken(p, all); err != nil || over {
 		return true, err
 	}
 	s.tell(p, nil, all.by(p.Old.ID))
