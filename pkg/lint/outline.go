@@ -50,17 +50,10 @@ func outline(pipeline *yamldoc.Node) parts {
 	return p
 }
 
-func items(n *yamldoc.Node) []*yamldoc.Node {
-	if n == nil {
-		return nil
-	}
-	return n.Items
-}
-
 // collect adds the stages of a list.
 func (p *parts) collect(list *yamldoc.Node) {
 	p.open = p.open || list != nil && list.Kind == yamldoc.Scalar
-	for _, item := range items(list) {
+	for _, item := range list.List() {
 		p.collect(item.Get("parallel"))
 		p.open = p.open || item.Get("insert") != nil
 		if n := item.Get("stage"); n != nil {
@@ -145,7 +138,7 @@ func makes(stage, spec *yamldoc.Node) answer {
 // they are within a loop.
 func (s *stage) collect(list *yamldoc.Node, looped bool) {
 	s.open = s.open || list != nil && list.Kind == yamldoc.Scalar
-	for _, item := range items(list) {
+	for _, item := range list.List() {
 		s.collect(item.Get("parallel"), looped)
 		s.open = s.open || item.Get("insert") != nil
 		for _, key := range []string{"step", "stepGroup"} {
@@ -172,7 +165,7 @@ func (s *stage) has(id string) bool { return s.steps.has(id) || s.loops.copied(i
 
 func variables(list *yamldoc.Node) nameset {
 	var names nameset
-	for _, item := range items(list) {
+	for _, item := range list.List() {
 		names.add(text(item.Get("name")))
 	}
 	return names

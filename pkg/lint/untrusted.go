@@ -75,7 +75,7 @@ func (u *untrusted) learn(v yamldoc.Value, s spot) {
 		case "environmentVariables", "inputVariables":
 			u.variables(e.Value, "own", s)
 		case "matrix":
-			for _, axis := range entries(e.Value) {
+			for _, axis := range e.Value.Pairs() {
 				u.note("matrix/"+axis.Key, axis.Value, s)
 			}
 		case "repeat":
@@ -85,13 +85,6 @@ func (u *untrusted) learn(v yamldoc.Value, s spot) {
 		}
 		u.learn(yamldoc.Sub(e.Value, e.Key), s.below(e.Key, e.Value))
 	}
-}
-
-func entries(n *yamldoc.Node) []yamldoc.Entry {
-	if n == nil {
-		return nil
-	}
-	return n.Entries
 }
 
 func (u *untrusted) variables(list *yamldoc.Node, owner string, s spot) {

@@ -250,13 +250,6 @@ func Hash(doc []byte) string {
 	return hex.EncodeToString(sum[:])
 }
 
-func items(n *yamldoc.Node) []*yamldoc.Node {
-	if n == nil {
-		return nil
-	}
-	return n.Items
-}
-
 // Link sets what isn't in the document: the index and the way upwards.
 func (p *Plan) Link() {
 	p.index, p.made = map[NodeID]*Node{}, map[NodeID]*Node{}

@@ -51,7 +51,7 @@ const TypeProbe = "ConnectorTest"
 
 // Described says whether the service has a chart whose metadata are asked for.
 func (d *Deployment) Described() bool {
-	return slices.ContainsFunc(items(d.Service.At("serviceDefinition", "spec", "manifests")), func(item *yamldoc.Node) bool {
+	return slices.ContainsFunc(d.Service.At("serviceDefinition", "spec", "manifests").List(), func(item *yamldoc.Node) bool {
 		m := item.Get("manifest")
 		return m.Text("type") == "HelmChart" && strings.EqualFold(m.Get("spec").Text("fetchHelmChartMetadata"), "true")
 	})
@@ -63,7 +63,7 @@ func Primaries(service *yamldoc.Node) []*yamldoc.Node {
 	if primary.Get("type") != nil {
 		return []*yamldoc.Node{primary}
 	}
-	list := items(primary.Get("sources"))
+	list := primary.Get("sources").List()
 	want := primary.Text("primaryArtifactRef")
 	if want == "" || strings.Contains(want, "<+") {
 		return list
@@ -74,7 +74,7 @@ func Primaries(service *yamldoc.Node) []*yamldoc.Node {
 // Sidecars are the sources of a service's artifacts beside the primary one.
 func Sidecars(service *yamldoc.Node) []*yamldoc.Node {
 	var out []*yamldoc.Node
-	for _, item := range items(service.At("serviceDefinition", "spec", "artifacts", "sidecars")) {
+	for _, item := range service.At("serviceDefinition", "spec", "artifacts", "sidecars").List() {
 		if source := item.Get("sidecar"); source != nil {
 			out = append(out, source)
 		}

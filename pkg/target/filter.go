@@ -36,7 +36,7 @@ func (x *expansion) passes(filters []entity.Filter, doc *entity.Entity, service 
 func (x *expansion) tags(n *yamldoc.Node, service func() (expr.Value, error)) (map[string]string, error) {
 	out := map[string]string{}
 	if n == nil || n.Kind == yamldoc.Mapping {
-		for _, e := range entries(n) {
+		for _, e := range n.Pairs() {
 			v, err := x.interpolate(e.Value.Value)
 			if err != nil {
 				return nil, err
@@ -80,11 +80,4 @@ func matches(has, want map[string]string, all bool) bool {
 		return found == len(want)
 	}
 	return found > 0
-}
-
-func entries(n *yamldoc.Node) []yamldoc.Entry {
-	if n == nil {
-		return nil
-	}
-	return n.Entries
 }

@@ -114,7 +114,7 @@ func (r *Reader) override(ctx context.Context, key store.EntityKey, typ string, 
 func overriding(doc *yamldoc.Node) *yamldoc.Node {
 	out := &yamldoc.Node{Kind: yamldoc.Mapping, Line: doc.Line, Column: doc.Column}
 	for _, from := range []*yamldoc.Node{doc, doc.Get("spec")} {
-		for _, e := range entries(from) {
+		for _, e := range from.Pairs() {
 			key := e.Key
 			if key == "variableOverrides" {
 				key = "variables"

@@ -116,6 +116,22 @@ func (n *Node) Text(key string) string {
 	return ""
 }
 
+// List is a list's items; none if n is no list.
+func (n *Node) List() []*Node {
+	if n == nil {
+		return nil
+	}
+	return n.Items
+}
+
+// Pairs is a mapping's entries; none if n is no mapping.
+func (n *Node) Pairs() []Entry {
+	if n == nil {
+		return nil
+	}
+	return n.Entries
+}
+
 // At follows keys from mapping to mapping; nil where one is missing.
 func (n *Node) At(keys ...string) *Node {
 	for _, k := range keys {
