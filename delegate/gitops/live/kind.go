@@ -217,7 +217,7 @@ func (s *store) key(o *slim) object.Key {
 
 // put keeps an object. The lock is held.
 func (s *store) put(o *slim) (before *Object) {
-	return s.watcher.put(s.kind, place{o.Namespace, o.Name}, o.kept)
+	return s.watcher.put(s.kind, place{o.Namespace, o.Name}, &o.kept)
 }
 
 // Delete forgets an object, and finds out what has become of it.

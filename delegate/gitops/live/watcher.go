@@ -11,10 +11,12 @@ import (
 	"sync"
 	"time"
 
+	"github.com/google/uuid"
 	"golang.org/x/sync/errgroup"
 	"k8s.io/apimachinery/pkg/api/meta"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/client-go/metadata"
 
 	"github.com/slipway-cd/slipway/delegate/applying"
@@ -58,11 +60,53 @@ type Watcher struct {
 	settled chan struct{} // closed, and made anew, whenever a kind's state changes
 }
 
-// entry is an object in the store.
+// entry is an Object in the store, where there are many.
 type entry struct {
 	kind *kind
 	place
-	Object
+
+	version    string
+	app        string
+	uid        [16]byte
+	generation int64
+	own        Hash
+	rare       *rare // nil mostly
+	deleting   bool
+}
+
+// rare is what few objects have.
+type rare struct {
+	uid      types.UID // one that is no UUID
+	observed int64
+	tracking string
+	health   *gitops.HealthStatus
+	notes    map[string]string
+}
+
+func packed(k *kind, p place, o *Object) *entry {
+	e := &entry{kind: k, place: p, version: o.ResourceVersion, app: o.App, generation: o.Generation, own: o.Own, deleting: o.Deleting}
+	more := rare{observed: o.Observed, tracking: o.Tracking, health: o.Health, notes: o.Notes}
+	if id, err := uuid.Parse(string(o.UID)); err == nil && id.String() == string(o.UID) {
+		e.uid = id
+	} else {
+		more.uid = o.UID
+	}
+	if more.uid != "" || more.observed != 0 || more.tracking != "" || more.health != nil || more.notes != nil {
+		e.rare = &more
+	}
+	return e
+}
+
+// object is the entry as others see it.
+func (e *entry) object() *Object {
+	o := &Object{ResourceVersion: e.version, App: e.app, Generation: e.generation, Own: e.own, Deleting: e.deleting}
+	if r := e.rare; r != nil {
+		o.UID, o.Observed, o.Tracking, o.Health, o.Notes = r.uid, r.observed, r.tracking, r.health, r.notes
+	}
+	if o.UID == "" {
+		o.UID = types.UID(uuid.UUID(e.uid).String())
+	}
+	return o
 }
 
 func (e *entry) key() object.Key {
@@ -192,7 +236,7 @@ func (w *Watcher) adjust(ctx context.Context, loops *sync.WaitGroup, fresh bool)
 	var events []Event
 	for _, e := range gone {
 		if w.wanted[e.kind.group] { // the kind itself has gone, and all that was of it
-			events = append(events, Event{Key: e.key(), Before: &e.Object})
+			events = append(events, Event{Key: e.key(), Before: e.object()})
 		}
 	}
 	w.mu.Unlock()
@@ -276,7 +320,7 @@ func (w *Watcher) Get(key object.Key) (Object, bool) {
 	if e == nil {
 		return Object{}, false
 	}
-	return e.Object, true
+	return *e.object(), true
 }
 
 // Of lists the objects whose tracking id names an application.
@@ -291,20 +335,19 @@ func (w *Watcher) Of(app string) []object.Key {
 }
 
 // put keeps an object and gives what was kept of it before. The lock is held.
-func (w *Watcher) put(k *kind, p place, o Object) (before *Object) {
+func (w *Watcher) put(k *kind, p place, o *Object) (before *Object) {
 	was := k.objects[p]
 	if was != nil {
 		w.forget(was)
-		before = &was.Object
-		p = was.place // its texts are there already
+		before = was.object()
 	}
-	e := &entry{kind: k, place: p, Object: o}
+	e := packed(k, p, o)
 	k.objects[p] = e
-	if o.App != "" {
-		if w.apps[o.App] == nil {
-			w.apps[o.App] = map[*entry]struct{}{}
+	if e.app != "" {
+		if w.apps[e.app] == nil {
+			w.apps[e.app] = map[*entry]struct{}{}
 		}
-		w.apps[o.App][e] = struct{}{}
+		w.apps[e.app][e] = struct{}{}
 	}
 	return before
 }
@@ -312,9 +355,9 @@ func (w *Watcher) put(k *kind, p place, o Object) (before *Object) {
 // forget drops an object. The lock is held.
 func (w *Watcher) forget(e *entry) {
 	delete(e.kind.objects, e.place)
-	delete(w.apps[e.App], e)
-	if len(w.apps[e.App]) == 0 {
-		delete(w.apps, e.App)
+	delete(w.apps[e.app], e)
+	if len(w.apps[e.app]) == 0 {
+		delete(w.apps, e.app)
 	}
 }
 
@@ -329,9 +372,9 @@ func (w *Watcher) lost(ctx context.Context, gone []*entry) {
 			case ctx.Err() != nil:
 			case err != nil && !errors.Is(err, applying.ErrNoKind):
 				w.cfg.Log.WarnContext(ctx, "an object that has gone from sight can't be read", "object", e.key().String(), "error", err)
-				w.cfg.Changed(Event{Key: e.key(), Before: &e.Object}) // whoever goes by it reads it before he acts
+				w.cfg.Changed(Event{Key: e.key(), Before: e.object()}) // whoever goes by it reads it before he acts
 			case found == nil || found.GetLabels()[object.LabelAgent] != w.cfg.Agent:
-				w.cfg.Changed(Event{Key: e.key(), Before: &e.Object, Stray: found})
+				w.cfg.Changed(Event{Key: e.key(), Before: e.object(), Stray: found})
 			}
 			return nil
 		})
