@@ -127,11 +127,17 @@ func TestWhatCannotBeRendered(t *testing.T) {
 		"values/values.yaml": "a: 1\n", "twice/a.yaml": "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: a}\ndata:\n  a: b\n  a: c\n", "broken/a.yaml": config("a") + "---\na: [\n",
 		"out/a.yaml": "->../../../etc/passwd", "large/a.yaml": config("a") + "#" + strings.Repeat("x", 10<<20), "file": config("a"), "loop/below": "->../loop", "unnamed/a.yaml": "apiVersion: v1\nkind: ConfigMap\n",
 	})
+	var many strings.Builder
+	for i := range 5001 {
+		fmt.Fprintf(&many, "---\n{apiVersion: v1, kind: ConfigMap, metadata: {name: a%d}}\n", i)
+	}
+	s.host.Commit(map[string]string{"many/a.yaml": many.String()})
 	for _, tt := range []struct {
 		src  gitops.Source
 		code fault.Code
 		want string
 	}{
+		{gitops.Source{Path: "many"}, fault.TooLarge, "application app has 5001 objects; want at most 5000"},
 		{gitops.Source{Path: "values"}, fault.Invalid, "values.yaml, document 1: kind or apiVersion is missing"},
 		{gitops.Source{Path: "twice"}, fault.Invalid, `a.yaml, document 1: `},
 		{gitops.Source{Path: "broken"}, fault.Invalid, "a.yaml, document 2: "},
@@ -148,6 +154,21 @@ func TestWhatCannotBeRendered(t *testing.T) {
 		if !fault.Is(err, tt.code) || !strings.Contains(err.Error(), tt.want) || len(got.Objects) > 0 {
 			t.Errorf("%s gave %v, %v; want %s: %s", tt.src.Path, names(got), err, tt.code, tt.want)
 		}
+	}
+}
+
+func TestManyObjectsAreTold(t *testing.T) {
+	t.Parallel()
+	s := newSite(t)
+	var many strings.Builder
+	for i := range 2500 {
+		fmt.Fprintf(&many, "---\n{apiVersion: v1, kind: ConfigMap, metadata: {name: a%d}}\n", i)
+	}
+	s.host.Commit(map[string]string{"many/a.yaml": many.String()})
+	got, err := s.render(t, gitops.Source{Path: "many"})
+	want := []gitops.Condition{{Type: gitops.ConditionManyObjects, Message: "the application has 2500 objects; more than 5000 can't be synced"}}
+	if diff := cmp.Diff(want, got.Conditions); err != nil || diff != "" {
+		t.Errorf("%v (-want +got):\n%s", err, diff)
 	}
 }
 

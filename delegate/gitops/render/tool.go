@@ -46,7 +46,7 @@ func (j *job) source(ctx context.Context, i int) ([]*unstructured.Unstructured, 
 	}
 	objects, err := j.part(ctx, &p)
 	if err != nil {
-		return nil, fault.Wrap(err, "%s at revision %s", p.RepoURL, p.revision)
+		return nil, fault.Wrap(err, "%s at revision %s", p.files.URL, p.revision)
 	}
 	return objects, nil
 }

@@ -135,7 +135,7 @@ func (s *Sources) openArtifact(ctx context.Context, src *gitops.Source, r Reposi
 			return nil, refused(src, err)
 		}
 	}
-	return &Files{URL: src.RepoURL, Revision: digest, root: digest + ":.", objects: folder{dir, digest}, seen: map[string]string{}}, nil
+	return &Files{URL: r.URL, Revision: digest, root: digest + ":.", objects: folder{dir, digest}, seen: map[string]string{}}, nil
 }
 
 // unpack downloads an artifact into a new folder. Two that do so at once do the same.

@@ -30,7 +30,7 @@ func (r Repository) charts(src *gitops.Source) (task.ChartRepo, lane.HelmFlags) 
 // not asked for.
 func (s *Sources) version(ctx context.Context, src *gitops.Source, r Repository, since time.Time) (string, error) {
 	if src.Chart == "" {
-		return "", fault.New(fault.Invalid, "%s is a repository of charts, and the source has no chart", src.RepoURL)
+		return "", fault.New(fault.Invalid, "%s is a repository of charts, and the source has no chart", r.URL)
 	}
 	want := src.TargetRevision
 	if _, err := semver.StrictNewVersion(strings.TrimPrefix(want, "v")); err == nil {
@@ -40,7 +40,7 @@ func (s *Sources) version(ctx context.Context, src *gitops.Source, r Repository,
 	question := strings.Join([]string{"chart", r.identity(), src.Chart, want}, "\n")
 	a, err := s.ask(ctx, question, since, func(a *answer) { a.revision, a.err = s.charts.Version(ctx, place, src.Chart, want, flags) })
 	if fault.Is(err, fault.NotFound) {
-		return "", fault.New(fault.NotFound, "revision %q not found in %s: %w", want, src.RepoURL, err)
+		return "", fault.New(fault.NotFound, "revision %q not found in %s: %w", want, r.URL, err)
 	}
 	if err != nil {
 		return "", err
@@ -57,5 +57,5 @@ func (s *Sources) openChart(ctx context.Context, src *gitops.Source, r Repositor
 		return nil, err
 	}
 	stamp := src.Chart + "@" + version
-	return &Files{URL: src.RepoURL, Revision: version, root: stamp + ":.", objects: folder{got.Folder, stamp}, seen: map[string]string{}}, nil
+	return &Files{URL: r.URL, Revision: version, root: stamp + ":.", objects: folder{got.Folder, stamp}, seen: map[string]string{}}, nil
 }

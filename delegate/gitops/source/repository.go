@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"crypto/sha256"
 	"encoding/hex"
+	"net/url"
 	"strings"
 
 	"github.com/slipway-cd/slipway/pkg/gitops"
@@ -47,17 +48,32 @@ func Choose(project string, src *gitops.Source, known []Repository) (Repository,
 	if err != nil {
 		return Repository{}, err
 	}
-	out := Repository{URL: src.RepoURL}
+	out := Repository{}
 	for _, own := range []string{project, ""} {
 		for _, r := range known {
 			if u, err := gitops.NormalURL(r.URL); !r.Template && r.Project == own && err == nil && u == at {
-				out = r
-				out.URL = src.RepoURL
-				return out.from(template(project, at, known)), nil
+				return r.from(template(project, at, known)).at(src.RepoURL), nil
 			}
 		}
 	}
-	return out.from(template(project, at, known)), nil
+	return out.from(template(project, at, known)).at(src.RepoURL), nil
+}
+
+// at is the repository by the URL of a source. Who opens it by a name in that URL
+// stands in messages no more, and counts where nothing else opens it.
+func (r Repository) at(text string) Repository {
+	r.URL = text
+	u, err := url.Parse(text)
+	if err != nil || u.User == nil || !strings.HasPrefix(u.Scheme, "http") {
+		return r
+	}
+	if r.Username == "" && r.Password == "" {
+		r.Username = u.User.Username()
+		r.Password, _ = u.User.Password()
+	}
+	u.User = nil
+	r.URL = u.String()
+	return r
 }
 
 // template is the one with the longest beginning of a URL.

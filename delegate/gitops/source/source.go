@@ -106,10 +106,10 @@ func (s *Sources) commit(ctx context.Context, src *gitops.Source, r Repository, 
 		}
 	}
 	if err != nil {
-		return "", "", fault.New(fault.CodeOf(err), "%w in %s", err, src.RepoURL)
+		return "", "", fault.New(fault.CodeOf(err), "%w in %s", err, r.URL)
 	}
 	if found.Notice != "" {
-		notice = found.Notice + " in " + src.RepoURL
+		notice = found.Notice + " in " + r.URL
 	}
 	return found.Commit, notice, nil
 }
@@ -202,5 +202,5 @@ func (s *Sources) Open(ctx context.Context, project string, src *gitops.Source, 
 	if err != nil {
 		return nil, err
 	}
-	return &Files{URL: src.RepoURL, Revision: revision, root: tree.Root, objects: tree, seen: map[string]string{}}, nil
+	return &Files{URL: r.URL, Revision: revision, root: tree.Root, objects: tree, seen: map[string]string{}}, nil
 }

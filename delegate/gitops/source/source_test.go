@@ -84,6 +84,10 @@ func TestRevisions(t *testing.T) {
 	if want := `revision "none" not found in ` + host.URL; !fault.Is(err, fault.NotFound) || err.Error() != want {
 		t.Errorf("a revision that isn't there gave %v; want %s", err, want)
 	}
+	secret := strings.Replace(host.URL, "http://", "http://me:secret@", 1)
+	if _, err := resolve(t, s, time.Time{}, gitops.Source{RepoURL: secret, TargetRevision: "none"}); err == nil || strings.Contains(err.Error(), "secret") {
+		t.Errorf("a URL with a password gave %v", err)
+	}
 	// A commit that no name stands for any more is found among those that are here.
 	if _, err := s.Open(t.Context(), "", &gitops.Source{RepoURL: host.URL}, nil, first); err != nil {
 		t.Fatal(err)
@@ -115,9 +119,11 @@ func TestChoose(t *testing.T) {
 		{"blue", "https://example.com/blue/app", "blue"},
 		{"red", "https://example.com/blue/app", "host"},
 		{"red", "https://example.org/team/app", ""},
+		{"red", "https://me:secret@example.org/team/app", "me"},
+		{"red", "https://me:secret@example.com/team/app", "red"},
 	} {
 		got, err := source.Choose(tt.project, &gitops.Source{RepoURL: tt.url}, known)
-		if err != nil || got.Username != tt.user || got.URL != tt.url {
+		if err != nil || got.Username != tt.user || got.URL != strings.Replace(tt.url, "me:secret@", "", 1) {
 			t.Errorf("project %q, %s: %s opens %s, %v; want %s", tt.project, tt.url, got.Username, got.URL, err, tt.user)
 		}
 	}
