@@ -363,6 +363,24 @@ func (g bluegreen) overtaken(c *colours, all found) (bool, error) {
 	return true, nil
 }
 
+// shiftBack makes the rules what they were whose weights the stage has changed by
+// themselves.
+func (g bluegreen) shiftBack(ctx context.Context) error {
+	g.In(rollbackUnit)
+	alone, err := executor.Kept[alb.Route](ctx, g.Env, shiftKept)
+	if err != nil {
+		return err
+	}
+	if len(alone) == 0 {
+		g.Say("Nothing to roll back: the stage changed no rule by itself")
+		return nil
+	}
+	if g, err = g.reached(ctx); err != nil {
+		return err
+	}
+	return g.restoreRoutes(ctx, alone)
+}
+
 // restoreRoutes makes routes what they were.
 func (g bluegreen) restoreRoutes(ctx context.Context, routes []alb.Route) error {
 	for _, was := range routes {

@@ -181,12 +181,17 @@ func TestShiftOfAnotherRule(t *testing.T) {
 		}
 	}
 	f.succeeds(t, spot.OpStageSetup, f.shares)
+	f.succeeds(t, spot.OpShiftRollback, f.shares) // nothing is shifted yet
 	f.refused(t, "is the rule of the stage's ElastigroupBGStageSetup; want another one, or the type Inherit", fault.ConfigurationFailure,
 		spot.OpTrafficShift, alone(f.shared, awslane.Forward{TargetGroup: f.B}))
 	f.refused(t, "all weights are 0", fault.ConfigurationFailure, spot.OpTrafficShift, alone(f.Rules[0], awslane.Forward{TargetGroup: f.A}, awslane.Forward{TargetGroup: f.B}))
 	f.succeeds(t, spot.OpTrafficShift, alone(f.Rules[0], awslane.Forward{TargetGroup: f.A, Weight: 1}, awslane.Forward{TargetGroup: f.B, Weight: 3}))
 	f.succeeds(t, spot.OpTrafficShift, alone(f.Rules[0], awslane.Forward{TargetGroup: f.B}))
 	f.is(t, "traffic b stage b shared a 100, b 0", stageGroup+": 1 to 4, 2 desired of ami-1, 2 there")
+	for range 2 {
+		f.succeeds(t, spot.OpShiftRollback, f.shares)
+		f.is(t, "traffic a stage b shared a 100, b 0", stageGroup+": 1 to 4, 2 desired of ami-1, 2 there")
+	}
 	f.succeeds(t, spot.OpRollback, f.shares)
 	f.is(t, "traffic a stage b shared a 100, b 0")
 }

@@ -94,6 +94,8 @@ func (s *session) perform(ctx context.Context) error {
 		return phased{s}.deploy(ctx)
 	case lane.OpRollback:
 		return s.rollBack(ctx)
+	case lane.OpShiftRollback:
+		return bluegreen{session: s}.shiftBack(ctx)
 	case lane.OpStageSetup:
 		return bluegreen{session: s}.setUp(ctx)
 	case lane.OpSwapRoute:

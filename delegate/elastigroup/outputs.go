@@ -67,7 +67,7 @@ func (s *session) describeChanges(ctx context.Context, r *task.Result) error {
 // change is what the ledger keeps.
 func (s *session) change(found looked) task.Change {
 	c := task.Change{Target: "elastigroup:" + s.work.Target.Infrastructure, Action: "applied", Counted: true}
-	if s.spec.Op == lane.OpRollback {
+	if s.spec.Op == lane.OpRollback || s.spec.Op == lane.OpShiftRollback {
 		c.Action = "rolled back"
 	}
 	for _, id := range s.touched {

@@ -23,6 +23,13 @@ type Forward struct {
 	Weight      int    `json:"weight"`
 }
 
+// ShiftedBack is what a stage deploys where, of the deployment types that share the
+// step type by which shifts at rules of their own are taken back.
+type ShiftedBack interface {
+	// ShiftBack has a delegate take them back.
+	ShiftBack(in step.In) (step.Action, error)
+}
+
 // The types of a traffic shift: at the rules of what the stage has made, or at a
 // rule of its own.
 const (

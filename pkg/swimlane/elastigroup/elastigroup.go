@@ -31,7 +31,7 @@ const (
 // Lane describes the deployment type.
 func Lane() swimlane.Lane {
 	return swimlane.Lane{
-		Type: Type, Service: decodeService, Steps: step.Names(Steps()),
+		Type: Type, Service: decodeService, Steps: append(step.Names(Steps()), string(OpShiftRollback)),
 		Infrastructures: []swimlane.Infrastructure{{Type: Type, New: decodeAccount, Key: []string{"connectorRef"}}},
 		Kinds:           []swimlane.Kind{{Name: Kind, Fetched: swimlane.Fetching((*Spec).fetched)}},
 	}

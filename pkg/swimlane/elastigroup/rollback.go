@@ -27,5 +27,10 @@ func decodeRollback(d *document.Decoder, v yamldoc.Value) step.Spec {
 	return rollback{}
 }
 
+// ShiftBack has a delegate take back the shifts of a stage (aws.ShiftedBack).
+func (t *Target) ShiftBack(in step.In) (step.Action, error) {
+	return coloured(in, Spec{Op: OpShiftRollback})
+}
+
 // Start has a delegate roll back.
 func (rollback) Start(in step.In) (step.Action, error) { return coloured(in, Spec{Op: OpRollback}) }

@@ -46,7 +46,7 @@ func coloured(in step.In, spec Spec) (step.Action, error) {
 			return s.start(in, spec)
 		}
 	}
-	if spec.Op == OpRollback {
+	if spec.Op == OpRollback || spec.Op == OpShiftRollback {
 		return start(in, spec)
 	}
 	return step.Action{}, fault.New(fault.Invalid, "the stage has no step %s, by whose connectedCloudProvider the load balancers are reached", OpStageSetup).Causing(fault.ConfigurationFailure)

@@ -20,6 +20,8 @@ const (
 	OpStageSetup   Op = "ElastigroupBGStageSetup"
 	OpSwapRoute    Op = "ElastigroupSwapRoute"
 	OpTrafficShift Op = "ElastigroupBlueGreenTrafficShift"
+	// OpShiftRollback is of the step type that stages of ECS have, too.
+	OpShiftRollback Op = "StandAloneTrafficShiftRollback"
 )
 
 // Spec is the spec of every step's Work. What a stage has found is in its

@@ -43,6 +43,8 @@ type Config struct {
 	// Undo is for each step type that deploys the one that takes it back in a
 	// stage's rollbackSteps. Those that need none have an empty text.
 	Undo map[string]string
+	// Shared are the step types of other lanes that its stages have, too.
+	Shared []string
 	// Others are the other lanes, whose steps, manifests and infrastructures are
 	// refused.
 	Others swimlane.Lanes
@@ -64,7 +66,7 @@ func Run(t *testing.T, lane swimlane.Lane, steps []step.Type, cfg Config) {
 func stepsOf(t *testing.T, lane swimlane.Lane, steps []step.Type, cfg Config) {
 	t.Helper()
 	names := step.Names(steps)
-	if diff := cmp.Diff(names, lane.Steps); diff != "" {
+	if diff := cmp.Diff(append(names, cfg.Shared...), lane.Steps); diff != "" {
 		t.Errorf("the lane's steps (-listed +lane):\n%s", diff)
 	}
 	deploying := map[string]bool{}
