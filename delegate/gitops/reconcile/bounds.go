@@ -1,0 +1,78 @@
+package reconcile
+
+import (
+	"cmp"
+	"fmt"
+	"strings"
+	"time"
+
+	"github.com/slipway-cd/slipway/pkg/fault"
+	"github.com/slipway-cd/slipway/pkg/gitops"
+	"github.com/slipway-cd/slipway/pkg/gitops/object"
+	"github.com/slipway-cd/slipway/pkg/gitops/rules"
+	"github.com/slipway-cd/slipway/pkg/gitops/window"
+)
+
+// bounds are what the project of an application lets it do, and when.
+type bounds struct {
+	rules   *rules.Rules
+	cluster rules.Cluster
+	windows []*window.Window // those that apply to the application
+}
+
+// bounds reads the project of an application.
+func (d *Documents) bounds(doc *gitops.Application, c Cluster) (*bounds, error) {
+	p, err := d.project(doc.Spec.Project)
+	if err != nil {
+		return nil, err
+	}
+	b := &bounds{cluster: rules.Cluster{Server: c.Server, Name: c.Name}}
+	if b.rules, err = rules.Read(*p); err != nil {
+		return nil, fault.Wrap(err, "project %s", p.Meta.Name)
+	}
+	var all []*window.Window
+	for i, w := range p.Spec.SyncWindows {
+		one, err := window.Read(w)
+		if err != nil {
+			return nil, fault.Wrap(err, "project %s: syncWindows[%d]", p.Meta.Name, i)
+		}
+		all = append(all, one)
+	}
+	b.windows = window.Of(all, doc.Meta.Name, gitops.Destination{Server: c.Server, Name: c.Name, Namespace: doc.Spec.Destination.Namespace})
+	return b, nil
+}
+
+// application says why the application may not be as its document says; nil: it may.
+func (b *bounds) application(doc *gitops.Application) error {
+	for _, s := range doc.Spec.All() {
+		if err := b.rules.Source(s.RepoURL); err != nil {
+			return err
+		}
+	}
+	return b.rules.Destination(b.cluster, doc.Spec.Destination.Namespace)
+}
+
+// object says why the application may not have an object; empty: it may.
+func (b *bounds) object(k object.Key) string {
+	if err := b.rules.Object(k, b.cluster); err != nil {
+		return err.Error()
+	}
+	return ""
+}
+
+// blocked says why a sync may not be, or go on, now; empty: it may.
+func (b *bounds) blocked(asked window.Asked, now time.Time) string {
+	closed := window.Blocked(b.windows, asked, now)
+	if closed == nil {
+		return ""
+	}
+	var names []string
+	for _, w := range closed {
+		names = append(names, fmt.Sprintf("%s %q for %s in %s", w.Kind, w.Schedule, w.Duration, cmp.Or(w.TimeZone, "UTC")))
+	}
+	text := "sync windows are in the way: " + strings.Join(names, ", ")
+	if next := window.Next(b.windows, asked, now); !next.IsZero() {
+		text += "; the next sync may be at " + next.UTC().Format(time.RFC3339)
+	}
+	return text
+}

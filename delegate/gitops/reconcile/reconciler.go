@@ -1,0 +1,373 @@
+package reconcile
+
+import (
+	"cmp"
+	"context"
+	"log/slog"
+	"math/rand/v2"
+	"sync"
+	"time"
+
+	"golang.org/x/sync/errgroup"
+
+	"github.com/slipway-cd/slipway/delegate/applying"
+	"github.com/slipway-cd/slipway/delegate/gitops/live"
+	"github.com/slipway-cd/slipway/delegate/gitops/render"
+	"github.com/slipway-cd/slipway/delegate/gitops/source"
+	"github.com/slipway-cd/slipway/pkg/fault"
+	"github.com/slipway-cd/slipway/pkg/gitops"
+	"github.com/slipway-cd/slipway/pkg/gitops/object"
+	"github.com/slipway-cd/slipway/pkg/gitops/window"
+)
+
+// Config is what a Reconciler needs.
+type Config struct {
+	Agent     string            // the value of object.LabelAgent
+	Home      *applying.Cluster // where the agent keeps its records
+	Namespace string            // of Home: the agent's
+	Sources   *source.Sources
+	Renderer  *render.Renderer
+	// Report is told how an application is whenever that has changed; nil: it is
+	// gone. It must not block.
+	Report func(Key, *View)
+	// Synced is told of each entry of a history. It must not block.
+	Synced func(Key, gitops.HistoryEntry)
+	Log    *slog.Logger
+}
+
+// View is how an application is.
+type View struct {
+	gitops.ApplicationStatus
+
+	Request string // whose the last operation is; empty: nobody asked for it
+	Held    string // at which revision; empty: it isn't
+}
+
+// Key names an application of the agent. Its namespace is empty for the agent's own.
+type Key struct{ Namespace, Name string }
+
+// tracked is the name that tracking ids have.
+func (k Key) tracked() string {
+	if k.Namespace == "" {
+		return k.Name
+	}
+	return k.Namespace + "_" + k.Name
+}
+
+// Documents are what the agent is to go by.
+type Documents struct {
+	Applications []gitops.Application
+	Projects     []gitops.Project
+	Repositories []source.Repository
+	Clusters     []Cluster
+}
+
+// Cluster is one that applications may go to.
+type Cluster struct {
+	Name, Server string
+	Cluster      *applying.Cluster
+}
+
+// The cluster that the agent runs in.
+const (
+	InClusterServer = "https://kubernetes.default.svc"
+	InClusterName   = "in-cluster"
+)
+
+// Reconciler reconciles the applications of one agent.
+type Reconciler struct {
+	cfg   Config
+	poked chan struct{} // holds one signal: an application's turn may be earlier
+
+	mu    sync.Mutex
+	docs  Documents
+	apps  map[Key]*app
+	named map[string]*app // by the name in tracking ids
+	sites map[string]*site
+	// records are those of applications that no document was seen of yet.
+	records map[Key]*record
+	clock   func() time.Time
+}
+
+const (
+	// workers is how many applications are looked at side by side.
+	workers = 8
+	// pollEvery and pollJitter are how far apart the polls of an application are.
+	pollEvery, pollJitter = 2 * time.Minute, time.Minute
+	// debounce is how long after a change of an object it is looked at: changes
+	// come in groups.
+	debounce = 100 * time.Millisecond
+	// lookEvery is how often a sync that waits looks without having been told to.
+	lookEvery = 5 * time.Second
+	// retryFirst and retryMost bound the pause after what couldn't be found out.
+	retryFirst, retryMost = 5 * time.Second, 5 * time.Minute
+)
+
+// New makes a Reconciler.
+func New(cfg Config) *Reconciler {
+	return &Reconciler{
+		cfg: cfg, poked: make(chan struct{}, 1), apps: map[Key]*app{}, named: map[string]*app{}, sites: map[string]*site{}, records: map[Key]*record{},
+		clock: time.Now,
+	}
+}
+
+// Run reconciles until its context ends, and gives the cause of that.
+func (r *Reconciler) Run(ctx context.Context) error {
+	ctx, cancel := context.WithCancelCause(ctx)
+	defer cancel(nil)
+	if err := r.load(ctx); err != nil {
+		return err
+	}
+	var loops sync.WaitGroup
+	defer loops.Wait()
+	var work errgroup.Group
+	work.SetLimit(workers)
+	defer func() { _ = work.Wait() }() // they report to their applications
+	timer := time.NewTimer(0)
+	defer timer.Stop()
+	for {
+		a, wait := r.next()
+		if a != nil {
+			work.Go(func() error { r.pass(ctx, &loops, a); return nil })
+			continue
+		}
+		timer.Reset(wait)
+		select {
+		case <-ctx.Done():
+			return context.Cause(ctx)
+		case <-r.poked:
+		case <-timer.C:
+		}
+	}
+}
+
+// next takes the application whose turn it is, or says how long there is none.
+func (r *Reconciler) next() (*app, time.Duration) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	now := r.clock()
+	var first *app
+	for _, a := range r.apps {
+		if !a.busy && !a.due.IsZero() && (first == nil || a.due.Before(first.due)) {
+			first = a
+		}
+	}
+	switch {
+	case first == nil:
+		return nil, time.Hour
+	case first.due.After(now):
+		return nil, first.due.Sub(now)
+	}
+	first.busy, first.due = true, time.Time{}
+	return first, 0
+}
+
+// pass has an application do what there is to do now.
+func (r *Reconciler) pass(ctx context.Context, loops *sync.WaitGroup, a *app) {
+	r.mu.Lock()
+	in := a.in
+	a.in = inputs{doc: in.doc, remove: in.remove}
+	docs := r.docs
+	r.mu.Unlock()
+	next := a.step(ctx, loops, in, docs)
+	r.mu.Lock()
+	a.busy = false
+	if a.gone {
+		delete(r.apps, a.key)
+		delete(r.named, a.key.tracked())
+	} else if a.due.IsZero() || next.Before(a.due) {
+		a.due = next
+	}
+	r.mu.Unlock()
+	r.poke()
+}
+
+func (r *Reconciler) poke() {
+	select {
+	case r.poked <- struct{}{}:
+	default:
+	}
+}
+
+// SetDocuments has the agent go by other documents. An application that is in none
+// any more is forgotten, and its objects stay.
+func (r *Reconciler) SetDocuments(docs Documents) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	now := r.clock()
+	r.docs = docs
+	there := map[Key]bool{}
+	for i := range docs.Applications {
+		doc := &docs.Applications[i]
+		k := Key{doc.Meta.Namespace, doc.Meta.Name}
+		there[k] = true
+		a := r.apps[k]
+		if a == nil {
+			a = &app{r: r, key: k, rec: r.records[k], log: r.cfg.Log.With("app", k.tracked())}
+			if a.rec == nil {
+				a.rec = &record{App: k}
+			}
+			a.asked = a.rec.Asked
+			delete(r.records, k)
+			r.apps[k], r.named[k.tracked()] = a, a
+		}
+		a.in.doc, a.in.forget = doc, false
+		r.wakeLocked(a, now)
+	}
+	for k, a := range r.apps {
+		if !there[k] {
+			a.in.forget = true
+			r.wakeLocked(a, now)
+		}
+	}
+}
+
+// wakeLocked brings the turn of an application forward. The lock is held.
+func (r *Reconciler) wakeLocked(a *app, at time.Time) {
+	if a.due.IsZero() || at.Before(a.due) {
+		a.due = at
+	}
+	r.poke()
+}
+
+// ask gives an application something to do.
+func (r *Reconciler) ask(k Key, change func(*app) error) error {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	a := r.apps[k]
+	if a == nil {
+		return fault.New(fault.NotFound, "this agent has no application %s", k.tracked())
+	}
+	if err := change(a); err != nil {
+		return err
+	}
+	r.wakeLocked(a, r.clock())
+	return nil
+}
+
+// Sync asks for a sync. There is one at a time. The id is the request's: what was
+// begun for it isn't begun again.
+func (r *Reconciler) Sync(k Key, id string, o gitops.Operation) error {
+	return r.ask(k, func(a *app) error {
+		if id != "" && id == a.asked {
+			return nil
+		}
+		if a.operating || a.in.sync != nil {
+			return fault.New(fault.Conflict, "another operation is in progress on application %s", k.tracked())
+		}
+		if err := r.open(a.in.doc); err != nil {
+			return err
+		}
+		a.in.sync, a.asked = &o, id
+		return nil
+	})
+}
+
+// open says which windows keep somebody from a sync of an application now; nil: none.
+// The lock is held.
+func (r *Reconciler) open(doc *gitops.Application) error {
+	c, err := r.docs.cluster(r.cfg.Home, doc.Spec.Destination)
+	if err != nil {
+		return err
+	}
+	b, err := r.docs.bounds(doc, c)
+	if err != nil {
+		return err
+	}
+	if why := b.blocked(window.Asked{Manual: true}, r.clock()); why != "" {
+		return fault.New(fault.Conflict, "%s", why)
+	}
+	return nil
+}
+
+// Refresh asks for a look at the sources, and for a comparison. A hard one goes by
+// nothing that is remembered.
+func (r *Reconciler) Refresh(k Key, hard bool) error {
+	return r.ask(k, func(a *app) error {
+		a.in.refresh, a.in.hard = true, a.in.hard || hard
+		return nil
+	})
+}
+
+// Terminate ends the operation under way.
+func (r *Reconciler) Terminate(k Key) error {
+	return r.ask(k, func(a *app) error {
+		if !a.operating {
+			return fault.New(fault.Conflict, "no operation is in progress on application %s", k.tracked())
+		}
+		a.in.terminate = true
+		return nil
+	})
+}
+
+// Status is how an application is.
+func (r *Reconciler) Status(k Key) (gitops.ApplicationStatus, bool) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	a := r.apps[k]
+	if a == nil || a.shown == nil {
+		return gitops.ApplicationStatus{}, false
+	}
+	return *a.shown, true
+}
+
+// changed is told by a watch.
+func (r *Reconciler) changed(e live.Event) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	for _, o := range []*live.Object{e.Before, e.After} {
+		if o == nil {
+			continue
+		}
+		if a := r.named[o.App]; a != nil {
+			at := r.clock()
+			if !a.operating {
+				at = at.Add(debounce)
+			}
+			r.wakeLocked(a, at)
+		}
+	}
+}
+
+// nextPoll is when an application looks at its sources again.
+func (r *Reconciler) nextPoll() time.Time {
+	return r.clock().Add(pollEvery + rand.N(pollJitter)) //nolint:gosec // it only spreads polls
+}
+
+// cluster finds the cluster of a destination.
+func (d *Documents) cluster(home *applying.Cluster, to gitops.Destination) (Cluster, error) {
+	for _, c := range d.Clusters {
+		if to.Server != "" && c.Server == to.Server || to.Server == "" && c.Name == to.Name {
+			return c, nil
+		}
+	}
+	if to.Server == InClusterServer || to.Server == "" && to.Name == InClusterName {
+		return Cluster{Name: InClusterName, Server: InClusterServer, Cluster: home}, nil
+	}
+	return Cluster{}, fault.New(fault.Invalid, "this agent has no cluster %s", cmp.Or(to.Server, to.Name))
+}
+
+// project is the one of an application; the one that there always is bounds
+// nothing, unless a document says otherwise.
+func (d *Documents) project(name string) (*gitops.Project, error) {
+	name = cmp.Or(name, "default")
+	for i := range d.Projects {
+		if d.Projects[i].Meta.Name == name {
+			return &d.Projects[i], nil
+		}
+	}
+	if name == "default" {
+		return &gitops.Project{Meta: gitops.Meta{Name: name}, Spec: gitops.ProjectSpec{
+			SourceRepos: []string{"*"}, Destinations: []gitops.Destination{{Server: "*", Namespace: "*"}}, ClusterResourceWhitelist: []gitops.KindPattern{{Group: "*", Kind: "*"}},
+		}}, nil
+	}
+	return nil, fault.New(fault.Invalid, "this agent has no project %s", name)
+}
+
+// describe is an object as messages have it.
+func describe(k object.Key) string {
+	if k.Namespace == "" {
+		return k.Kind + " " + k.Name
+	}
+	return k.Kind + " " + k.Namespace + "/" + k.Name
+}
