@@ -18,6 +18,7 @@ type applyFlags struct {
 	documentFlags
 
 	files  []string
+	agent  string
 	dryRun bool
 }
 
@@ -28,12 +29,14 @@ func applyCommand(a *app) *cobra.Command {
 		Long: "Apply checks all documents first, each against the others as they will be, and changes nothing if one of them is wrong.\n" +
 			"Then it saves them as one change; docs/apply.md says how many that may be. They are saved in the order\n" +
 			"secrets, variables, connectors, templates, services, environments, infrastructure definitions, environment groups, overrides, pipelines, input sets,\n" +
-			"overlays, triggers.",
-		Example: "  slipway apply -f slipway/\n  slipway apply -f service.yaml -f pipeline.yaml\n  cat all.yaml | slipway apply -f -",
+			"overlays, triggers, GitOps agents, projects, applications.\n\n" +
+			"Documents of Argo CD are saved as they are: --agent says which GitOps agent they are for, unless their annotation slipway.dev/agent does.",
+		Example: "  slipway apply -f slipway/\n  slipway apply -f service.yaml -f pipeline.yaml\n  cat all.yaml | slipway apply -f -\n  slipway apply -f application.yaml --agent eu1",
 		RunE:    func(c *cobra.Command, _ []string) error { return a.apply(c.Context(), f) },
 	}
 	c.Flags().StringSliceVarP(&f.files, "filename", "f", nil, "file, folder, https:// address, or - for the standard input; may be repeated")
 	f.documentFlags.add(c)
+	c.Flags().StringVar(&f.agent, "agent", "", "the GitOps agent that documents of Argo CD are for, e.g. eu1 or account.eu1")
 	c.Flags().BoolVar(&f.dryRun, "dry-run", false, "say what would be done, and do nothing")
 	_ = c.MarkFlagRequired("filename") // it was defined above
 	return c
@@ -44,6 +47,7 @@ func (a *app) apply(ctx context.Context, f applyFlags) error {
 	if err != nil {
 		return err
 	}
+	f.argo = f.agent != ""
 	read, err := a.reader.readDocuments(ctx, f.files, f.documentFlags)
 	if err != nil {
 		return err
@@ -52,6 +56,9 @@ func (a *app) apply(ctx context.Context, f applyFlags) error {
 	set, err := a.setOf(read.docs, scope)
 	if err != nil {
 		return err
+	}
+	for i := range set.Documents {
+		set.Documents[i].Agent = f.agent
 	}
 	set.Strict, set.DryRun = f.strict, f.dryRun || len(read.wrong) > 0
 	var saved api.SavedSet

@@ -8,6 +8,7 @@ import (
 	"github.com/slipway-cd/slipway/pkg/catalog"
 	"github.com/slipway-cd/slipway/pkg/entity"
 	"github.com/slipway-cd/slipway/pkg/fault"
+	"github.com/slipway-cd/slipway/pkg/gitops/argo"
 	"github.com/slipway-cd/slipway/pkg/ref"
 	"github.com/slipway-cd/slipway/pkg/yamldoc"
 )
@@ -76,6 +77,7 @@ type documents struct {
 	docs    []document
 	wrong   []fault.Detail // what is no YAML
 	skipped []string       // places of documents that are somebody else's
+	argo    bool           // those of Argo CD are taken, too
 }
 
 // take adds the documents of a file. Of a file that wasn't named by itself,
@@ -99,13 +101,18 @@ func (d *documents) take(file string, data []byte, named bool) {
 				Message: fmt.Sprintf("found %d documents that can't be told apart; want lines with --- between them, in UTF-8", len(nodes)),
 			}))
 		case len(nodes) == 0 || nodes[0].Kind == yamldoc.Null: // comments
-		case !named && !ours(nodes[0]):
+		case !named && !ours(nodes[0]) && !d.argos(nodes[0]):
 			d.skip(one)
 		default:
 			one.node = nodes[0]
 			d.docs = append(d.docs, one)
 		}
 	}
+}
+
+// argos says whether a document is one of Argo CD's for a GitOps agent.
+func (d *documents) argos(doc *yamldoc.Node) bool {
+	return argo.Is(doc) && (d.argo || argo.Agent(doc) != "")
 }
 
 func (d *documents) skip(one document) {

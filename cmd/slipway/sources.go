@@ -20,6 +20,7 @@ import (
 type documentFlags struct {
 	strict  bool // take those that aren't Slipway's, too
 	verbose bool // list them
+	argo    bool // take those of Argo CD
 }
 
 func (f *documentFlags) add(c *cobra.Command) {
@@ -36,7 +37,7 @@ type reader struct {
 // readDocuments reads files, folders (their .yaml and .yml files, at any
 // depth), addresses that begin with https:// and, as "-", the standard input.
 func (r *reader) readDocuments(ctx context.Context, paths []string, f documentFlags) (documents, error) {
-	var found documents
+	found := documents{argo: f.argo}
 	for _, path := range paths {
 		if err := r.readPath(ctx, path, f.strict, &found); err != nil {
 			return documents{}, err

@@ -9,6 +9,7 @@ import (
 	"io"
 	"net/http"
 	"net/url"
+	"strings"
 	"time"
 
 	"github.com/slipway-cd/slipway/pkg/fault"
@@ -112,4 +113,30 @@ func refusal(status int, answer io.Reader) error {
 // taskPath is the path below which a task's requests go.
 func (a *Agent) taskPath(id task.ID, what string) string {
 	return a.id + "/tasks/" + url.PathEscape(string(id)) + "/" + what
+}
+
+// Client speaks the delegate's part of the API for loops beside an Agent's.
+type Client struct{ of client }
+
+// ClientConfig is what a Client needs.
+type ClientConfig struct {
+	URL, Token string
+	TLS        *tls.Config  // as in Config; nil: the system's
+	HTTP       *http.Client // nil: one of its own
+}
+
+// NewClient makes one.
+func NewClient(cfg ClientConfig) Client {
+	with := cfg.HTTP
+	if with == nil {
+		with = newHTTP(1, cfg.TLS)
+	}
+	return Client{client{http: with, base: strings.TrimRight(cfg.URL, "/") + "/v1/delegate/", token: cfg.Token}}
+}
+
+// Post sends in as JSON and decodes the answer into out; nil means none. A
+// refusal is the fault that the server sent; anything that may pass by itself is
+// fault.Unavailable.
+func (c Client) Post(ctx context.Context, path string, in, out any) error {
+	return c.of.post(ctx, path, in, out)
 }

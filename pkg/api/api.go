@@ -16,6 +16,7 @@ import (
 	"github.com/slipway-cd/slipway/pkg/catalog"
 	"github.com/slipway-cd/slipway/pkg/execution"
 	"github.com/slipway-cd/slipway/pkg/filestore"
+	"github.com/slipway-cd/slipway/pkg/gitops/mirror"
 	"github.com/slipway-cd/slipway/pkg/issuer"
 	"github.com/slipway-cd/slipway/pkg/launch"
 	"github.com/slipway-cd/slipway/pkg/ledger"
@@ -35,6 +36,7 @@ type Config struct {
 	Launch     *launch.Launcher
 	Issuer     *issuer.Issuer
 	Triggers   *firing.Service
+	GitOps     *mirror.Mirror
 	Hub        *Hub                // wakes delegates; the engine has the same one. nil: sockets are served elsewhere
 	Feed       *Feed               // tells of changed executions; the engine has the same one. nil: answers are sent whole
 	Intake     *Intake             // bounds the bodies that are read at once; nil: requests come whole, one at a time
@@ -80,6 +82,9 @@ func New(cfg Config) *Server {
 	s.delegateWatches()
 	s.instances()
 	provisioners(s)
+	gitOpsAgents(s)
+	gitOpsApplications(s)
+	delegateGitOps(s)
 	s.versions()
 	s.probes()
 	s.health()

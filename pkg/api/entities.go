@@ -24,7 +24,7 @@ type EntityKey struct {
 	ID      string   `json:"id"`
 	Org     string   `json:"org,omitempty"`
 	Project string   `json:"project,omitempty"`
-	Env     string   `json:"env,omitempty" doc:"An infrastructure definition's environment; a trigger's or an input set's pipeline"`
+	Env     string   `json:"env,omitempty" doc:"An infrastructure definition's environment; a trigger's or an input set's pipeline; a GitOps project's or application's agent"`
 }
 
 // Entity is a saved document.
@@ -100,13 +100,14 @@ type Document struct {
 	Versioned
 	File    string `query:"file" maxLength:"1024" doc:"The document's file name, for findings"`
 	Strict  bool   `query:"strict" doc:"Make a key that nobody documents an error"`
+	Agent   string `query:"agent" maxLength:"160" doc:"The GitOps agent that a document of Argo CD is for, as a reference"`
 	RawBody []byte `contentType:"application/yaml"`
 }
 
 func (in *Document) draft(ctx context.Context) (catalog.Draft, error) {
 	scope, err := in.scope(ctx)
 	return catalog.Draft{
-		File: in.File, Scope: scope, YAML: slices.Clone(in.RawBody), Strict: in.Strict, Version: in.Version, Within: caller(ctx).Scope,
+		File: in.File, Scope: scope, YAML: slices.Clone(in.RawBody), Strict: in.Strict, Version: in.Version, Within: caller(ctx).Scope, Agent: in.Agent,
 	}, err
 }
 
@@ -153,8 +154,8 @@ func (s *documents) validateEntity(ctx context.Context, in *Document) (*savedAns
 // OfKind names a kind of entity in the path.
 type OfKind struct {
 	Scoped
-	Kind ref.Kind `path:"kind" enum:"pipeline,service,environment,infrastructureDefinition,environmentGroup,overrides,serviceOverrides,connector,secret,variable,template,trigger,inputSet,overlayInputSet,userGroup"`
-	Env  string   `query:"env" maxLength:"160" doc:"An infrastructure definition's environment, or that of overrides, as a reference, e.g. dev or account.dev; a trigger's or an input set's pipeline"`
+	Kind ref.Kind `path:"kind" enum:"pipeline,service,environment,infrastructureDefinition,environmentGroup,overrides,serviceOverrides,connector,secret,variable,template,trigger,inputSet,overlayInputSet,userGroup,gitopsAgent,gitopsProject,gitopsApplication"`
+	Env  string   `query:"env" maxLength:"160" doc:"An infrastructure definition's environment, or that of overrides, as a reference, e.g. dev or account.dev; a trigger's or an input set's pipeline; a GitOps project's or application's agent, as a reference"`
 }
 
 // place is the scope and the parent where the request looks.
@@ -164,7 +165,7 @@ func (in OfKind) place(ctx context.Context) (ref.Scope, string, error) {
 		return scope, "", err
 	}
 	switch in.Kind {
-	case ref.Infrastructure, ref.Overrides, ref.ServiceOverrides:
+	case ref.Infrastructure, ref.Overrides, ref.ServiceOverrides, ref.GitOpsProject, ref.GitOpsApplication:
 	default:
 		return scope, in.Env, nil
 	}
@@ -172,8 +173,8 @@ func (in OfKind) place(ctx context.Context) (ref.Scope, string, error) {
 	if err != nil {
 		return ref.Scope{}, "", invalid("env: %w", err)
 	}
-	if in.Kind != ref.Infrastructure {
-		return scope, env.Text(scope), nil // overrides have a scope of their own
+	if in.Kind != ref.Infrastructure && in.Kind != ref.GitOpsProject {
+		return scope, env.Text(scope), nil // overrides and applications have a scope of their own
 	}
 	return env.Scope, env.ID, access.Check(caller(ctx), env.Scope)
 }

@@ -30,6 +30,7 @@ type SetDocument struct {
 	Project string `json:"project,omitempty" maxLength:"128"`
 	File    string `json:"file,omitempty" maxLength:"1024" doc:"Its file's name, for findings"`
 	Before  int    `json:"before,omitempty" minimum:"0" doc:"Lines of the file above it, for findings"`
+	Agent   string `json:"agent,omitempty" maxLength:"160" doc:"The GitOps agent that a document of Argo CD is for, as a reference"`
 	YAML    string `json:"yaml"`
 }
 
@@ -55,7 +56,7 @@ func (s *documents) applyEntities(ctx context.Context, in *struct{ Body Document
 		}
 		set[i] = catalog.Draft{
 			File: d.File, Before: d.Before, Scope: scope, YAML: []byte(d.YAML), Strict: in.Body.Strict,
-			Version: catalog.AnyVersion, Within: caller(ctx).Scope,
+			Version: catalog.AnyVersion, Within: caller(ctx).Scope, Agent: d.Agent,
 		}
 	}
 	var results []catalog.Result

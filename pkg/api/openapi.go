@@ -4,6 +4,8 @@ import (
 	"encoding/json"
 	"io"
 	"net/http"
+	"reflect"
+	"strings"
 
 	"github.com/danielgtaylor/huma/v2"
 )
@@ -26,8 +28,28 @@ func description(version string) huma.Config {
 		"bearer": {Type: "http", Scheme: "bearer", Description: "Authorization: Bearer pat.<account>.<id>.<random>"},
 		"apiKey": {Type: "apiKey", In: "header", Name: "x-api-key"},
 	}
+	cfg.Components.Schemas = huma.NewMapRegistry("#/components/schemas/", schemaName)
 	cfg.Security = []map[string][]string{{"bearer": {}}, {"apiKey": {}}}
 	return cfg
+}
+
+// schemaName names a type in the description. GitOps has words that others have,
+// too, such as Retry and Report.
+func schemaName(t reflect.Type, hint string) string {
+	name := huma.DefaultSchemaNamer(t, hint)
+	for t.Kind() == reflect.Pointer || t.Kind() == reflect.Slice {
+		t = t.Elem()
+	}
+	_, below, found := strings.Cut(t.PkgPath(), "/pkg/gitops")
+	switch {
+	case !found:
+		return name
+	case below == "/display":
+		return "GitOps" + name
+	case below == "/protocol":
+		return "GitOpsProtocol" + name
+	}
+	return "Argo" + name
 }
 
 // writeYAML gives an entity's document, and anything else as

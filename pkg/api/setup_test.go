@@ -16,6 +16,7 @@ import (
 	"github.com/slipway-cd/slipway/pkg/builtin"
 	"github.com/slipway-cd/slipway/pkg/catalog"
 	"github.com/slipway-cd/slipway/pkg/filestore"
+	"github.com/slipway-cd/slipway/pkg/gitops/mirror"
 	"github.com/slipway-cd/slipway/pkg/issuer"
 	"github.com/slipway-cd/slipway/pkg/ledger"
 	"github.com/slipway-cd/slipway/pkg/ref"
@@ -58,6 +59,7 @@ func setup(t *testing.T) *server {
 		Store: kept.Store, Catalog: catalog.New(catalog.Config{Store: kept.Store, Secret: keeper, Options: builtin.Options(ref.Scope{}), Now: time.Now}),
 		Files:    filestore.New(filestore.Config{Store: kept, Now: time.Now}),
 		Triggers: firing.New(firing.Config{Account: "default", Store: kept, Secret: keeper, Types: builtin.Types(), Now: time.Now, Log: log}),
+		GitOps:   mirror.New(mirror.Config{Store: kept.Store, Options: builtin.Options(ref.Scope{}), Now: time.Now}),
 		Ledger:   ledger.New(ledger.Config{Store: kept.Store, Secret: keeper, Now: time.Now}),
 		Issuer:   issuer.New(issuer.Config{URL: "https://slipway.example.com", Account: "default", Store: kept, Secret: keeper, Now: time.Now}),
 		Hub:      api.NewHub(), Feed: api.NewFeed(), Timing: protocol.Registered{HeartbeatEvery: time.Minute, PollEvery: time.Minute},

@@ -13,7 +13,7 @@ import (
 // word that a mapping goes by.
 func decoders() []string {
 	return []string{
-		"pkg/yamldoc", "pkg/document", "pkg/entity", "pkg/artifact", "pkg/connector/...", "pkg/filesource",
+		"pkg/yamldoc", "pkg/document", "pkg/entity", "pkg/artifact", "pkg/connector/...", "pkg/filesource", "pkg/gitops/argo",
 		"pkg/step/...", "pkg/swimlane/...", "pkg/provisioner/...",
 	}
 }

@@ -26,6 +26,8 @@ type Config struct {
 	// Options say what documents are checked against, wherever they live.
 	Options entity.Options
 	Now     func() time.Time
+	// Saved is told of what was saved or deleted, once it is; nil: nobody is.
+	Saved func(ctx context.Context, keys ...store.EntityKey) error
 }
 
 // Catalog holds the use cases.
@@ -34,10 +36,10 @@ type Catalog struct{ Config }
 // New makes a Catalog.
 func New(cfg Config) *Catalog { return &Catalog{cfg} }
 
-// options say what a document of a scope is checked against.
-func (c *Catalog) options(scope ref.Scope) entity.Options {
+// options say what a draft is checked against.
+func (c *Catalog) options(d Draft) entity.Options {
 	o := c.Options
-	o.Scope = scope
+	o.Scope, o.Agent = d.Scope, d.Agent
 	return o
 }
 
@@ -55,6 +57,9 @@ type Draft struct {
 	// Version is the one that the draft was made from: 0 if there was none,
 	// AnyVersion if it doesn't matter.
 	Version int64
+	// Agent is the GitOps agent that a document of Argo CD is for, as far as it
+	// doesn't say.
+	Agent string
 	// Within is what the caller may touch: an infrastructure definition lives
 	// where its environment does. None: Scope.
 	Within ref.Scope
@@ -100,6 +105,9 @@ func (c *Catalog) Save(ctx context.Context, d Draft, by audit.Author) (Result, e
 		}
 		if d.Version == AnyVersion && fault.Is(err, fault.StaleVersion) {
 			continue // somebody else's save came first; ours is the last
+		}
+		if err == nil && p.change != Unchanged {
+			err = c.tell(ctx, p.next.Key)
 		}
 		return p.result(), err
 	}
@@ -272,5 +280,19 @@ func (c *Catalog) Delete(ctx context.Context, key store.EntityKey, version int64
 	}
 	record := c.record(key, by, audit.Delete)
 	record.Before = string(stored.YAML)
-	return c.Store.DeleteEntity(ctx, key, version, record)
+	if err := c.Store.DeleteEntity(ctx, key, version, record); err != nil {
+		return err
+	}
+	return c.tell(ctx, key)
+}
+
+// tell says that something was saved or deleted, to who wants to know.
+func (c *Catalog) tell(ctx context.Context, keys ...store.EntityKey) error {
+	if c.Config.Saved == nil || len(keys) == 0 {
+		return nil
+	}
+	if err := c.Config.Saved(ctx, keys...); err != nil {
+		return fault.New(fault.CodeOf(err), "it was done, but who waits for it wasn't told: %w", err)
+	}
+	return nil
 }

@@ -112,7 +112,7 @@ func (c *Catalog) reports(ctx context.Context, scope ref.Scope, pipeline string,
 				r.Wrong = append(r.Wrong, noSet(n))
 			}
 		case left.another():
-			r.Wrong = fits(doc, set.Get("pipeline"), c.options(scope), "")
+			r.Wrong = fits(doc, set.Get("pipeline"), c.options(Draft{Scope: scope}), "")
 		default:
 			r.Wrong = []fault.Detail{{Severity: "warning", Code: notChecked, Message: left.message()}}
 		}

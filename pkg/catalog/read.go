@@ -30,7 +30,7 @@ func (c *Catalog) read(ctx context.Context, d Draft) (*entity.Entity, *yamldoc.R
 	if len(docs) != 1 {
 		return nil, report, fault.New(fault.Invalid, "found %d documents; want one", len(docs))
 	}
-	e, resolved, err := Resolve(ctx, docs[0], report, c.options(d.Scope), templatestore.Lookup(c.Store.Entity))
+	e, resolved, err := Resolve(ctx, docs[0], report, c.options(d), templatestore.Lookup(c.Store.Entity))
 	if err != nil {
 		return nil, report, err
 	}
@@ -97,17 +97,18 @@ func links(uses []template.Use) []entity.Reference {
 
 // KeyOf is where an entity is kept. An infrastructure definition lives with
 // its environment (semantics/entities §1); triggers and input sets with their
-// pipeline; a template has as many as it has versions.
+// pipeline, and Argo CD's projects with their agent; a template has as many as it
+// has versions.
 func KeyOf(e *entity.Entity) store.EntityKey {
 	key := store.EntityKey{Scope: e.Scope, Kind: e.Kind, ID: e.Identifier.Value}
 	switch e.Kind {
-	case ref.Infrastructure, ref.Trigger, ref.InputSet, ref.OverlayInputSet:
+	case ref.Infrastructure, ref.Trigger, ref.InputSet, ref.OverlayInputSet, ref.GitOpsProject:
 		key.Scope, key.Env = e.Parent.Scope, e.Parent.ID
-	case ref.Overrides, ref.ServiceOverrides:
+	case ref.Overrides, ref.ServiceOverrides, ref.GitOpsApplication:
 		key.Env = e.Parent.Text(e.Scope)
 	case ref.Template:
 		key = templatestore.VersionKey(ref.Ref{Scope: e.Scope, ID: e.Identifier.Value}, e.Template.VersionLabel.Value)
-	case ref.Pipeline, ref.Service, ref.Environment, ref.EnvironmentGroup, ref.Connector, ref.Secret, ref.Variable, ref.UserGroup:
+	case ref.Pipeline, ref.Service, ref.Environment, ref.EnvironmentGroup, ref.Connector, ref.Secret, ref.Variable, ref.UserGroup, ref.GitOpsAgent:
 	}
 	return key
 }

@@ -33,7 +33,7 @@ func (c *Catalog) Resolved(ctx context.Context, key store.EntityKey) (Resolved, 
 		return Resolved{}, err
 	}
 	report := yamldoc.NewReport("")
-	_, made, err := Resolve(ctx, whole, report, c.options(key.Scope), templatestore.Lookup(c.Store.Entity))
+	_, made, err := Resolve(ctx, whole, report, c.options(Draft{Scope: key.Scope}), templatestore.Lookup(c.Store.Entity))
 	if err != nil {
 		return Resolved{}, err
 	}

@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"maps"
 	"slices"
 	"strings"
 
@@ -39,7 +40,7 @@ func (c *Catalog) SaveAll(ctx context.Context, set []Draft, by audit.Author) ([]
 		}
 		switch {
 		case err == nil:
-			return results(all, done), nil
+			return results(all, done), c.tell(ctx, slices.Collect(maps.Keys(done))...)
 		case !fault.Is(err, fault.StaleVersion):
 			return nil, partly(err, done, len(set))
 		}

@@ -30,6 +30,14 @@ func scalar[T any](d *Decoder, v yamldoc.Value, want string) (yamldoc.Field[T], 
 	return f, true
 }
 
+// literal says of a document without expressions that none can stand for what
+// isn't a text.
+func (d *Decoder) literal(v yamldoc.Value) {
+	if d.IsResolved() {
+		d.Takes(v, yamldoc.UsePlain)
+	}
+}
+
 // expression reports what is wrong with the syntax of a value's expressions.
 func (d *Decoder) expression(v yamldoc.Value) {
 	switch text := strings.TrimSpace(v.Node.Value); {
@@ -89,6 +97,7 @@ func (d *Decoder) String(v yamldoc.Value) yamldoc.Field[string] {
 // Bool decodes a boolean, which may be written as a text.
 func (d *Decoder) Bool(v yamldoc.Value) yamldoc.Field[bool] {
 	d.Takes(v, yamldoc.UseBool)
+	d.literal(v)
 	f, ok := scalar[bool](d, v, "true or false")
 	if !ok {
 		return f
@@ -106,6 +115,7 @@ func (d *Decoder) Bool(v yamldoc.Value) yamldoc.Field[bool] {
 // Int decodes a whole number, which may be written as a text.
 func (d *Decoder) Int(v yamldoc.Value) yamldoc.Field[int] {
 	d.Takes(v, yamldoc.UseInt)
+	d.literal(v)
 	f, ok := scalar[int](d, v, "a whole number")
 	if !ok {
 		return f
@@ -151,6 +161,7 @@ func (d *Decoder) Duration(v yamldoc.Value) yamldoc.Field[time.Duration] {
 // list; it is then the field's Expr.
 func (d *Decoder) Strings(v yamldoc.Value) yamldoc.Field[[]string] {
 	d.Takes(v, yamldoc.UseStrings)
+	d.literal(v)
 	if v.Is(yamldoc.Scalar) {
 		s, _ := scalar[[]string](d, v, "a list")
 		if s.Set && s.Expr == "" {
@@ -170,6 +181,7 @@ func (d *Decoder) Strings(v yamldoc.Value) yamldoc.Field[[]string] {
 // StringMap decodes a mapping of texts; a null is an empty text.
 func (d *Decoder) StringMap(v yamldoc.Value) yamldoc.Field[map[string]string] {
 	d.Takes(v, yamldoc.UseStringMap)
+	d.literal(v)
 	f := yamldoc.Field[map[string]string]{At: v.Pos(d.Report), Set: !v.Null()}
 	if !v.Is(yamldoc.Mapping) {
 		s, ok := scalar[map[string]string](d, v, "a mapping")

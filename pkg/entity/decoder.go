@@ -30,5 +30,6 @@ type (
 	inputSets     struct{ *decoder }
 	notifications struct{ *decoder }
 	settings      struct{ *decoder } // connectors, secrets, variables and user groups: by services and notifications
+	agents        struct{ *decoder } // of GitOps, and what they keep as Argo CD says it
 	templates     struct{ *decoder } // by all whose documents may be one
 )

@@ -1,6 +1,6 @@
 // Package entity is the typed YAML of what users save: pipelines, services,
 // environments and groups of them, infrastructure definitions, overrides, connectors, secrets, triggers,
-// input sets, templates and user groups. It says everything that is wrong with a document,
+// input sets, templates, user groups and what GitOps agents keep. It says everything that is wrong with a document,
 // each finding with its place.
 //
 // A key has one of three outcomes: it is honoured; Harness documents it and
@@ -17,6 +17,8 @@ import (
 	"github.com/slipway-cd/slipway/pkg/artifact"
 	"github.com/slipway-cd/slipway/pkg/connector"
 	"github.com/slipway-cd/slipway/pkg/document"
+	"github.com/slipway-cd/slipway/pkg/gitops"
+	"github.com/slipway-cd/slipway/pkg/gitops/argo"
 	"github.com/slipway-cd/slipway/pkg/ref"
 	"github.com/slipway-cd/slipway/pkg/swimlane"
 	"github.com/slipway-cd/slipway/pkg/yamldoc"
@@ -52,6 +54,9 @@ type Entity struct {
 	Template        *Template
 	UserGroup       *UserGroup
 	Variable        *ScopeVariable
+	GitOpsAgent     *gitops.Agent
+	Application     *gitops.Application
+	AppProject      *gitops.Project
 }
 
 // Types are the types that documents may say, each a value in a folder of its
@@ -90,6 +95,10 @@ type Options struct {
 	// report needs them.
 	StepTypes []string
 
+	// Agent is the GitOps agent that a document of Argo CD is for, as a reference;
+	// the document may say it itself.
+	Agent string
+
 	qualify bool // references are rewritten, for Qualify
 }
 
@@ -99,6 +108,9 @@ type Options struct {
 // by pkg/template; what still is one stands for what nobody knows yet.
 func Decode(doc *yamldoc.Node, r *yamldoc.Report, o Options) *Entity {
 	root := yamldoc.Sub(doc, "")
+	if argo.Kind(doc) != "" {
+		return decodeArgo(root, r, o)
+	}
 	kind, ok := kindOf(root, r)
 	if !ok {
 		return nil
@@ -118,8 +130,12 @@ func Decode(doc *yamldoc.Node, r *yamldoc.Report, o Options) *Entity {
 	e := &Entity{Kind: kind, Doc: v.Node, Scope: o.Scope}
 	d := newDecoder(kind, r, o)
 	d.scopeOf(v, e)
-	d.entity(v, e)
-	if kind != ref.Secret { // whose texts are never expressions
+	if ref.OfGitOps(kind) {
+		r.Texts(func() { d.entity(v, e) })
+	} else {
+		d.entity(v, e)
+	}
+	if kind != ref.Secret && !ref.OfGitOps(kind) { // whose texts are never expressions
 		d.deferred(v)
 	}
 	e.References, e.Files = d.references, d.stored
@@ -170,6 +186,12 @@ func (d *decoder) entity(v yamldoc.Value, e *Entity) {
 		e.UserGroup = settings{d}.userGroup(v, e)
 	case ref.Variable:
 		e.Variable = settings{d}.scopeVariable(v, e)
+	case ref.GitOpsAgent:
+		e.GitOpsAgent = agents{d}.agent(v, e)
+	case ref.GitOpsProject:
+		e.AppProject = agents{d}.project(v, e)
+	case ref.GitOpsApplication:
+		e.Application = agents{d}.application(v, e)
 	}
 }
 

@@ -36,12 +36,24 @@ const (
 	// InputSet and OverlayInputSet are values for a pipeline's inputs.
 	InputSet        Kind = "inputSet"
 	OverlayInputSet Kind = "overlayInputSet"
+	// GitOpsAgent is a delegate that keeps applications as Git has them. An
+	// AppProject and an Application of Argo CD belong to one.
+	GitOpsAgent       Kind = "gitopsAgent"
+	GitOpsProject     Kind = "gitopsProject"
+	GitOpsApplication Kind = "gitopsApplication"
 )
 
 // Kinds lists every kind, in the order in which they may be saved so that
 // what is named comes before what names it.
 func Kinds() []Kind {
-	return []Kind{Secret, Variable, Connector, UserGroup, Template, Service, Environment, Infrastructure, EnvironmentGroup, Overrides, ServiceOverrides, Pipeline, InputSet, OverlayInputSet, Trigger}
+	return []Kind{Secret, Variable, Connector, UserGroup, Template, Service, Environment, Infrastructure, EnvironmentGroup, Overrides, ServiceOverrides, Pipeline, InputSet, OverlayInputSet, Trigger,
+		GitOpsAgent, GitOpsProject, GitOpsApplication}
+}
+
+// OfGitOps says whether a kind is one of GitOps: in its documents a text with
+// an expression is just a text.
+func OfGitOps(kind Kind) bool {
+	return kind == GitOpsAgent || kind == GitOpsProject || kind == GitOpsApplication
 }
 
 // Parent is the kind of entity within which identifiers of a kind are unique
@@ -52,7 +64,9 @@ func Parent(kind Kind) Kind {
 		return Environment
 	case Trigger, InputSet, OverlayInputSet:
 		return Pipeline
-	case Pipeline, Service, Environment, EnvironmentGroup, Connector, Secret, Template, UserGroup, Variable:
+	case GitOpsProject, GitOpsApplication:
+		return GitOpsAgent
+	case Pipeline, Service, Environment, EnvironmentGroup, Connector, Secret, Template, UserGroup, Variable, GitOpsAgent:
 	}
 	return ""
 }
@@ -178,9 +192,26 @@ func CheckID(kind Kind, id string) error {
 		re, allowed = secretID, "letters, digits, _, $ and -"
 	case Pipeline:
 		re, allowed = strictID, "letters, digits and _"
-	case Service, Environment, EnvironmentGroup, Infrastructure, Overrides, ServiceOverrides, Connector, Template, Trigger, InputSet, OverlayInputSet, UserGroup, Variable:
+	case GitOpsProject, GitOpsApplication:
+		return checkObjectName(id)
+	case Service, Environment, EnvironmentGroup, Infrastructure, Overrides, ServiceOverrides, Connector, Template, Trigger, InputSet, OverlayInputSet, UserGroup, Variable,
+		GitOpsAgent:
 	}
 	return check(re, id, allowed)
+}
+
+// longestObjectName is that of names in Kubernetes.
+const longestObjectName = 253
+
+var objectName = regexp.MustCompile(`^[a-z0-9]([-a-z0-9]*[a-z0-9])?(\.[a-z0-9]([-a-z0-9]*[a-z0-9])?)*$`)
+
+// checkObjectName checks the name of what is an object of Kubernetes elsewhere
+// (RFC 1123).
+func checkObjectName(text string) error {
+	if len(text) > longestObjectName || !objectName.MatchString(text) {
+		return fmt.Errorf("name %q isn't one of Kubernetes; want at most %d of a-z, 0-9, - and ., with a letter or digit at both ends", shown(text), longestObjectName)
+	}
+	return nil
 }
 
 // CheckNodeID checks the identifier of a stage, a step or a step group.

@@ -74,6 +74,9 @@ type explorer struct {
 func Explore(kind ref.Kind, options entity.Options) (*Object, error) {
 	e := &explorer{describer: newDescriber(options), named: map[string]*Object{}, texts: newRenderer()}
 	e.texts.unfinished = true
+	if ref.OfGitOps(kind) {
+		e.report.Resolved() // what is heard of a rule later has no expressions either
+	}
 	root := e.object(string(kind), e.root(kind))
 	if e.endless != "" {
 		return nil, fault.New(fault.Internal, "the mapping %q of %s stands in itself; give it a name by document.Decoder.Named", e.endless, kind)

@@ -22,6 +22,7 @@ import (
 
 	"github.com/slipway-cd/slipway/pkg/audit"
 	"github.com/slipway-cd/slipway/pkg/fault"
+	"github.com/slipway-cd/slipway/pkg/gitops/protocol"
 	"github.com/slipway-cd/slipway/pkg/identity"
 	"github.com/slipway-cd/slipway/pkg/plan"
 	"github.com/slipway-cd/slipway/pkg/provision"
@@ -48,6 +49,7 @@ type Store struct {
 	Polls
 	Placements
 	Files
+	GitOps
 }
 
 // Page asks for a part of a list. Token is opaque, empty for the first part.
@@ -796,4 +798,40 @@ type Files interface {
 	PastFiles(ctx context.Context, of ref.File, at time.Time) ([]File, error)
 	// PastContent reads the content of a past version. AP-29
 	PastContent(ctx context.Context, f File) ([]byte, error)
+}
+
+// GitOps keeps what GitOps agents report, and what they are asked. What they are
+// to keep is entities.
+type GitOps interface {
+	// SaveGitOpsLink writes l if the stored version is l.Version (0: it must not
+	// exist), as l.Version+1; fault.StaleVersion otherwise. AP-75
+	SaveGitOpsLink(ctx context.Context, l GitOpsLink) (GitOpsLink, error)
+	// GitOpsLink reads that of an agent. AP-76
+	GitOpsLink(ctx context.Context, agent ref.Ref) (GitOpsLink, error)
+	// ListGitOpsLinks lists those of an account, by agent. AP-77
+	ListGitOpsLinks(ctx context.Context, account string) ([]GitOpsLink, error)
+	// ForgetGitOps deletes the link of an agent and what is known of its
+	// applications. None there is no error. AP-78
+	ForgetGitOps(ctx context.Context, agent ref.Ref) error
+	// PutGitOpsApp stores what is known of an application, unless somebody with a
+	// higher fence has: fault.LeaseLost. AP-79
+	PutGitOpsApp(ctx context.Context, a GitOpsApp) error
+	// GitOpsApps reads those of an agent's applications that are known. AP-80
+	GitOpsApps(ctx context.Context, agent ref.Ref, keys []protocol.AppKey) ([]GitOpsApp, error)
+	// DeleteGitOpsApp forgets one, and its history with it. None there is no error. AP-81
+	DeleteGitOpsApp(ctx context.Context, agent ref.Ref, key protocol.AppKey) error
+	// PutGitOpsHistory keeps that an application was synced; the same one is
+	// replaced. AP-82
+	PutGitOpsHistory(ctx context.Context, agent ref.Ref, h protocol.History) error
+	// ListGitOpsHistory lists how an application was synced, newest first. AP-83
+	ListGitOpsHistory(ctx context.Context, agent ref.Ref, key protocol.AppKey, page Page) ([]protocol.History, string, error)
+	// AskGitOps keeps a new request and appends the record. AP-84
+	AskGitOps(ctx context.Context, r GitOpsRequest, a audit.Record) error
+	// OpenGitOps lists the requests to an agent that nobody has answered, oldest
+	// first. AP-85
+	OpenGitOps(ctx context.Context, agent ref.Ref) ([]GitOpsRequest, error)
+	// GitOpsRequest reads one, until its answer is forgotten. AP-86
+	GitOpsRequest(ctx context.Context, agent ref.Ref, id string) (GitOpsRequest, error)
+	// AnswerGitOps keeps the first answer to a request until a time. AP-87
+	AnswerGitOps(ctx context.Context, agent ref.Ref, id string, r protocol.Result, until time.Time) error
 }

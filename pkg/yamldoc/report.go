@@ -87,6 +87,15 @@ func (r *Report) Resolved() *Report {
 	return r
 }
 
+// Texts is f about a document that has no expressions: a text that holds <+ is
+// a text, and nothing but what it is stands for anything else.
+func (r *Report) Texts(f func()) {
+	before := r.resolved
+	r.resolved = true
+	f()
+	r.resolved = before
+}
+
 // IsResolved says whether the document's expressions have been resolved.
 func (r *Report) IsResolved() bool { return r.resolved }
 

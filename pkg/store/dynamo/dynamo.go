@@ -73,6 +73,7 @@ func New(client *dynamodb.Client, cfg Config) *Store {
 			Polls:       polls{t},
 			Placements:  placements{t},
 			Files:       files{table: t, audits: a, references: r},
+			GitOps:      gitOps{table: t, audits: a},
 		},
 		Connections: connections{t},
 		bodies:      t.bodies,

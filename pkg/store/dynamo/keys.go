@@ -6,6 +6,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/slipway-cd/slipway/pkg/gitops/protocol"
 	"github.com/slipway-cd/slipway/pkg/plan"
 	"github.com/slipway-cd/slipway/pkg/ref"
 	"github.com/slipway-cd/slipway/pkg/store"
@@ -255,6 +256,38 @@ func filesWithin(folder ref.File) (from, to string) {
 	from = folder.Folder()
 	return from, from[:len(from)-1] + string('/'+1)
 }
+
+// AP-75 to AP-87. What belongs to an agent is in two partitions, so that its
+// links can be listed alone.
+
+func gitOpsLinksPK(account string) string { return join("GA", account) }
+func gitOpsLinkAt(agent ref.Ref) key {
+	return key{gitOpsLinksPK(agent.Scope.Account), join(agent.Scope.Org, agent.Scope.Project, agent.ID)}
+}
+
+func gitOpsPK(agent ref.Ref) string {
+	return join("GS", agent.Scope.Account, agent.Scope.Org, agent.Scope.Project, agent.ID)
+}
+
+func gitOpsAppAt(agent ref.Ref, k protocol.AppKey) key {
+	return key{gitOpsPK(agent), join("a", k.Namespace, k.Name)}
+}
+
+func gitOpsHistoryPK(agent ref.Ref, k protocol.AppKey) string {
+	return join("GH", agent.Scope.Account, agent.Scope.Org, agent.Scope.Project, agent.ID, k.Namespace, k.Name)
+}
+
+func gitOpsHistoryAt(agent ref.Ref, h protocol.History) key {
+	return key{gitOpsHistoryPK(agent, h.App), momentText(h.Entry.DeployedAt, numberText(h.Entry.ID))}
+}
+
+// A request is open, or it has been answered.
+const (
+	openRequests     = "o" + separator
+	answeredRequests = "r" + separator
+)
+
+func gitOpsRequestAt(agent ref.Ref, prefix, id string) key { return key{gitOpsPK(agent), prefix + id} }
 
 // tokensPK is of index 1.
 func tokensPK(account string, k store.TokenKind) string { return join("K", account, string(k)) }

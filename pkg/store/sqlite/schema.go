@@ -137,5 +137,16 @@ func schema() []string {
 
 		// How far triggers have come with asking for new versions.
 		`CREATE TABLE poll (source TEXT PRIMARY KEY, version INTEGER NOT NULL, doc TEXT NOT NULL) WITHOUT ROWID`,
+
+		// What GitOps agents report, and what they are asked. The agent is its scope
+		// and its identifier.
+		`CREATE TABLE gitops_link (agent TEXT PRIMARY KEY, version INTEGER NOT NULL, doc TEXT NOT NULL) WITHOUT ROWID`,
+		`CREATE TABLE gitops_app (agent TEXT NOT NULL, app TEXT NOT NULL, fence INTEGER NOT NULL, doc TEXT NOT NULL, PRIMARY KEY (agent, app)) WITHOUT ROWID`,
+		`CREATE TABLE gitops_history (
+			agent TEXT NOT NULL, app TEXT NOT NULL, at INTEGER NOT NULL, id TEXT NOT NULL, doc TEXT NOT NULL, PRIMARY KEY (agent, app, at, id)) WITHOUT ROWID`,
+		`CREATE TABLE gitops_request (
+			agent TEXT NOT NULL, id TEXT NOT NULL, doc TEXT NOT NULL, result TEXT, until INTEGER, PRIMARY KEY (agent, id)) WITHOUT ROWID`,
+		`CREATE INDEX gitops_request_open ON gitops_request (agent, id) WHERE result IS NULL`,
+		`CREATE INDEX gitops_request_until ON gitops_request (until) WHERE until IS NOT NULL`,
 	}
 }

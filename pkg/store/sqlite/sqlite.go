@@ -51,6 +51,7 @@ func newStore(ctx context.Context, db *sqlitedb.DB, r room) (*Store, error) {
 			Polls:       polls{db},
 			Placements:  placements{db},
 			Files:       files{db},
+			GitOps:      gitOps{db},
 		},
 		Changes: changes{db},
 	}, t.loadOpen(ctx)

@@ -48,6 +48,7 @@ func Run(t *testing.T, open func(*testing.T) store.Store) {
 		{"polls", pollCases()},
 		{"placements", placementCases()},
 		{"files", fileCases()},
+		{"gitops", gitOpsCases()},
 	}
 	for _, g := range groups {
 		t.Run(g.name, func(t *testing.T) {

@@ -36,7 +36,7 @@ func API(p *plane.Plane) lambda.Handler {
 // served is what the API answers from. Nobody stays for sockets and streams.
 func served(p *plane.Plane) api.Config {
 	return api.Config{
-		Store: p.Parts.Store, Catalog: p.Catalog, Files: p.Files, Launch: p.Launch, Executions: p.Executions, Tasks: p.Tasks, Ledger: p.Ledger, Issuer: p.Issuer, Triggers: p.Triggers,
+		Store: p.Parts.Store, Catalog: p.Catalog, Files: p.Files, Launch: p.Launch, Executions: p.Executions, Tasks: p.Tasks, Ledger: p.Ledger, Issuer: p.Issuer, Triggers: p.Triggers, GitOps: p.GitOps,
 		Timing: p.Timing(), Now: time.Now, Log: p.Parts.Log, Version: p.Parts.Version,
 	}
 }

@@ -19,6 +19,7 @@ import (
 	"github.com/slipway-cd/slipway/pkg/execution"
 	"github.com/slipway-cd/slipway/pkg/feed"
 	"github.com/slipway-cd/slipway/pkg/filestore"
+	"github.com/slipway-cd/slipway/pkg/gitops/mirror"
 	"github.com/slipway-cd/slipway/pkg/issuer"
 	"github.com/slipway-cd/slipway/pkg/launch"
 	"github.com/slipway-cd/slipway/pkg/ledger"
@@ -62,12 +63,15 @@ type Parts struct {
 	Socket string
 	// Poll is how often a connected delegate looks for work that it wasn't
 	// woken for; 0: 30 s.
-	Poll    time.Duration
-	Mail    *mail.Server    // nil: no mail can be sent
-	Limits  engine.Limits   // on executions at the same time
-	Trace   *trace.Recorder // nil makes no spans
-	Version string
-	Log     *slog.Logger
+	Poll time.Duration
+	// GitOpsEvery is between the reports of a GitOps agent, and between its
+	// questions; 0: 10 s and 30 s.
+	GitOpsEvery time.Duration
+	Mail        *mail.Server    // nil: no mail can be sent
+	Limits      engine.Limits   // on executions at the same time
+	Trace       *trace.Recorder // nil makes no spans
+	Version     string
+	Log         *slog.Logger
 }
 
 // Plane is the control plane, put together.
@@ -81,6 +85,7 @@ type Plane struct {
 	Ledger     *ledger.Ledger
 	Issuer     *issuer.Issuer
 	Triggers   *firing.Service
+	GitOps     *mirror.Mirror
 	Repair     *repair.Repairer
 	Feed       *feed.Reader
 	Notifier   *notify.Notifier
@@ -120,12 +125,13 @@ func New(p Parts) *Plane {
 	tasks := execution.NewTasks(execution.TasksConfig{
 		Store: p.Store, Engine: handler, Types: documents.Types, Secret: keeper, Issuer: signs, Ledger: places, Lease: p.Heartbeat, Now: time.Now, Log: p.Log,
 	})
-	saved := catalog.New(catalog.Config{Store: p.Store, Secret: keeper, Options: documents, Now: time.Now})
+	gitOps := mirror.New(mirror.Config{Store: p.Store, Options: documents, ReportMin: p.GitOpsEvery, PollEvery: p.GitOpsEvery, Now: time.Now})
+	saved := catalog.New(catalog.Config{Store: p.Store, Secret: keeper, Options: documents, Now: time.Now, Saved: gitOps.Saved})
 	triggers := firing.New(firing.Config{Account: Account, Store: p.Store, Launch: starts, Engine: handler, Types: documents.Types, Secret: keeper, Stored: p.Store.Polls, Files: p.Store.Files, Issuer: signs, Connected: places.Connected, Look: p.Waker.Look, Now: time.Now, Log: p.Log})
 	handler.StartChained = executions.StartChained
 	return &Plane{
 		Engine: handler, Catalog: saved, Files: filestore.New(filestore.Config{Store: p.Store.Files, Now: time.Now}), Launch: starts, Executions: executions, Tasks: tasks,
-		Ledger: places, Issuer: signs, Triggers: triggers, Parts: p,
+		Ledger: places, Issuer: signs, Triggers: triggers, GitOps: gitOps, Parts: p,
 		// In a function, what listens on loopback is the function's own runtime.
 		Notifier: notify.New(notify.Config{
 			Executions: p.Store.Executions, Entities: p.Store.Entities, Sent: p.Store.Keys, Engine: handler, Secret: keeper, Sender: send.New(mail.Sender{}, p.Alone), Mail: p.Mail, Alone: p.Alone,

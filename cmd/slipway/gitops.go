@@ -1,0 +1,210 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"strings"
+	"time"
+
+	"github.com/spf13/cobra"
+	"go.yaml.in/yaml/v3"
+
+	"github.com/slipway-cd/slipway/pkg/api"
+	"github.com/slipway-cd/slipway/pkg/apiclient"
+	"github.com/slipway-cd/slipway/pkg/fault"
+	"github.com/slipway-cd/slipway/pkg/gitops/display"
+	"github.com/slipway-cd/slipway/pkg/ref"
+	"github.com/slipway-cd/slipway/pkg/store"
+)
+
+// gitOps looks at GitOps agents and their applications, and asks them for
+// something, in argocd's words.
+type gitOps struct {
+	caller *caller
+	shows  *output
+}
+
+func gitOpsCommand(a *app) *cobra.Command {
+	g := &gitOps{caller: a.caller, shows: a.shows}
+	c := &cobra.Command{Use: "gitops", Short: "Agents that keep applications as Git has them", GroupID: groupRun}
+	agents := &cobra.Command{Use: "agent", Aliases: []string{"agents"}, Short: "Make, list and delete GitOps agents"}
+	agents.AddCommand(g.createCommand(), g.agentsCommand(), g.agentCommand(), g.deleteAgentCommand())
+	apps := &cobra.Command{
+		Use: "app", Aliases: []string{"apps"}, Short: "List, sync and roll back applications",
+		Long: "Applications are named AGENT/APP; the agent may be left out if only one has an application of that name in the project.",
+	}
+	apps.AddCommand(
+		g.listCommand(), g.getCommand(), g.syncCommand(), g.refreshCommand(), g.historyCommand(), g.rollbackCommand(), g.waitCommand(), g.terminateCommand(),
+		g.resourcesCommand(), g.deleteCommand(),
+	)
+	c.AddCommand(agents, apps)
+	return c
+}
+
+// connect is the server and where the command looks.
+func (g *gitOps) connect() (apiclient.GitOps, ref.Scope, error) {
+	client, scope, err := g.caller.connect()
+	return apiclient.GitOps{Client: client}, scope, err
+}
+
+func (g *gitOps) createCommand() *cobra.Command {
+	var namespace, description string
+	c := &cobra.Command{
+		Use: "create NAME", Short: "Make an agent, and the token that it shows", Args: cobra.ExactArgs(1),
+		Long: "Create saves a gitopsAgent and makes a delegate's token for it, which is shown once. The token speaks for this agent alone.",
+		RunE: func(c *cobra.Command, args []string) error {
+			return g.create(c.Context(), args[0], namespace, description)
+		},
+	}
+	c.Flags().StringVar(&namespace, "namespace", "", "the namespace of the agent's own documents; its pod's if empty")
+	c.Flags().StringVar(&description, "description", "", "what it is for")
+	return c
+}
+
+// createdAgent is an agent with its token, which is shown once.
+type createdAgent struct {
+	Agent api.SavedEntity `json:"agent"`
+	Token api.NewToken    `json:"token"`
+}
+
+func (g *gitOps) create(ctx context.Context, name, namespace, description string) error {
+	client, scope, err := g.connect()
+	if err != nil {
+		return err
+	}
+	body := map[string]any{"identifier": name, "name": name, "type": "MANAGED_ARGO_PROVIDER", "operator": "ARGO"}
+	for key, value := range map[string]string{"orgIdentifier": scope.Org, "projectIdentifier": scope.Project, "description": description} {
+		if value != "" {
+			body[key] = value
+		}
+	}
+	if namespace != "" {
+		body["metadata"] = map[string]any{"namespace": namespace}
+	}
+	doc, err := yaml.Marshal(map[string]any{string(ref.GitOpsAgent): body})
+	if err != nil {
+		return fmt.Errorf("encode the agent: %w", err)
+	}
+	none := int64(0)
+	var made createdAgent
+	if made.Agent, err = client.Client.Save(ctx, apiclient.Document{Scope: scope, File: "agent", YAML: doc, Version: &none}); err != nil {
+		return err
+	}
+	made.Token, err = client.Client.CreateToken(ctx, scope, api.CreateToken{Kind: store.TokenDelegate, Name: name, Binding: &store.Binding{Tags: []string{}}})
+	if err != nil {
+		return err
+	}
+	return g.shows.print(made, func() error {
+		fmt.Fprintln(g.shows.people(), made.Token.Secret)
+		fmt.Fprintf(g.shows.err, "Agent %s is saved. This is its token, which is shown once; keep it safe.\n", name)
+		return nil
+	})
+}
+
+func (g *gitOps) agentsCommand() *cobra.Command {
+	return &cobra.Command{
+		Use: "list", Short: "List the agents of a project", Args: cobra.NoArgs,
+		RunE: func(c *cobra.Command, _ []string) error {
+			client, scope, err := g.connect()
+			if err != nil {
+				return err
+			}
+			all, err := apiclient.All(0, func(p apiclient.Page) ([]display.Agent, string, error) { return client.Agents(c.Context(), scope, p) })
+			if err != nil {
+				return err
+			}
+			return g.shows.print(all, func() error { return g.agentTable(all...) })
+		},
+	}
+}
+
+func (g *gitOps) agentTable(all ...display.Agent) error {
+	var rows [][]string
+	for _, a := range all {
+		state := "DISCONNECTED"
+		if a.Connected {
+			state = "CONNECTED"
+		}
+		rows = append(rows, []string{a.ID, state, age(a.LastSeen, time.Now()), dash(a.Version), dash(a.Namespace), dash(a.Kubernetes), dash(a.ClusterUID)})
+	}
+	return g.shows.table("NAME STATUS CHANGED VERSION NAMESPACE | KUBERNETES CLUSTER", rows)
+}
+
+func dash(text string) string {
+	if text == "" {
+		return "-"
+	}
+	return text
+}
+
+func (g *gitOps) agentCommand() *cobra.Command {
+	return &cobra.Command{
+		Use: "get NAME", Short: "Show an agent", Args: cobra.ExactArgs(1),
+		RunE: func(c *cobra.Command, args []string) error {
+			client, scope, err := g.connect()
+			if err != nil {
+				return err
+			}
+			one, err := client.Agent(c.Context(), scope, args[0])
+			if err != nil {
+				return err
+			}
+			return g.shows.print(one, func() error { return g.agentTable(one) })
+		},
+	}
+}
+
+func (g *gitOps) deleteAgentCommand() *cobra.Command {
+	return &cobra.Command{
+		Use: "delete NAME", Short: "Delete an agent that has no documents any more", Args: cobra.ExactArgs(1),
+		Long: "Delete takes the agent out of Slipway. What it has deployed stays, and so does the agent itself, which is uninstalled as it was installed.",
+		RunE: func(c *cobra.Command, args []string) error {
+			client, scope, err := g.connect()
+			if err != nil {
+				return err
+			}
+			r, err := ref.Parse(args[0], scope)
+			if err != nil {
+				return fault.New(fault.Invalid, "agent: %w", err)
+			}
+			if err := client.Client.DeleteEntity(c.Context(), apiclient.EntityKey{Scope: r.Scope, Kind: ref.GitOpsAgent, ID: r.ID}, nil); err != nil {
+				return err
+			}
+			fmt.Fprintf(g.shows.people(), "agent %s deleted\n", args[0])
+			return nil
+		},
+	}
+}
+
+// application finds what an argument names: AGENT/APP, or APP alone.
+func (g *gitOps) application(ctx context.Context, arg string) (apiclient.GitOps, apiclient.ApplicationKey, error) {
+	client, scope, err := g.connect()
+	key := apiclient.ApplicationKey{Scope: scope, Name: arg}
+	if err != nil {
+		return client, key, err
+	}
+	if agent, name, found := strings.Cut(arg, "/"); found {
+		key.Agent, key.Name = agent, name
+		return client, key, nil
+	}
+	all, err := apiclient.All(0, func(p apiclient.Page) ([]display.Application, string, error) {
+		return client.Applications(ctx, scope, apiclient.ApplicationFilter{}, p)
+	})
+	if err != nil {
+		return client, key, err
+	}
+	var agents []string
+	for _, a := range all {
+		if a.Name == arg {
+			agents = append(agents, a.Agent)
+		}
+	}
+	switch len(agents) {
+	case 0:
+		return client, key, fault.New(fault.NotFound, "there is no application %q in %s", arg, scopeName(scope))
+	case 1:
+		key.Agent = agents[0]
+		return client, key, nil
+	}
+	return client, key, fault.New(fault.Conflict, "the agents %s have an application %q each; name one, as %s/%s", strings.Join(agents, ", "), arg, agents[0], arg)
+}

@@ -1,0 +1,105 @@
+package apiclient
+
+import (
+	"context"
+	"net/http"
+	"net/url"
+	"strconv"
+
+	"github.com/slipway-cd/slipway/pkg/gitops"
+	"github.com/slipway-cd/slipway/pkg/gitops/display"
+	"github.com/slipway-cd/slipway/pkg/ref"
+)
+
+// GitOps asks for what GitOps agents keep, and asks them for something.
+type GitOps struct{ Client *Client }
+
+// Agents lists the agents of a scope.
+func (g GitOps) Agents(ctx context.Context, scope ref.Scope, page Page) ([]display.Agent, string, error) {
+	l, err := get[display.AgentList](ctx, g.Client, path("gitops", "agents"), page.in(scoped(scope)))
+	return l.Agents, l.NextPageToken, err
+}
+
+// Agent gets one, by its reference.
+func (g GitOps) Agent(ctx context.Context, scope ref.Scope, agent string) (display.Agent, error) {
+	return get[display.Agent](ctx, g.Client, path("gitops", "agents", agent), scoped(scope))
+}
+
+// ApplicationFilter says which applications are listed. Empty fields are any.
+type ApplicationFilter struct {
+	Agent, Sync, Health, Label, ArgoProject, Repo, Cluster string
+}
+
+// Applications lists those of a scope. A page may have fewer than its limit
+// although more follow.
+func (g GitOps) Applications(ctx context.Context, scope ref.Scope, f ApplicationFilter, page Page) ([]display.Application, string, error) {
+	q := scoped(scope)
+	for name, value := range map[string]string{
+		"agent": f.Agent, "sync": f.Sync, "health": f.Health, "label": f.Label, "argoProject": f.ArgoProject, "repo": f.Repo, "cluster": f.Cluster,
+	} {
+		set(q, name, value)
+	}
+	l, err := get[display.ApplicationList](ctx, g.Client, path("gitops", "applications"), page.in(q))
+	return l.Applications, l.NextPageToken, err
+}
+
+// ApplicationKey names an application.
+type ApplicationKey struct {
+	Scope ref.Scope
+	Agent string // as a reference
+	Name  string
+}
+
+func (k ApplicationKey) path(more ...string) string {
+	return path(append([]string{"gitops", "applications", k.Agent, k.Name}, more...)...)
+}
+
+func (k ApplicationKey) query() url.Values { return scoped(k.Scope) }
+
+// Application gets one.
+func (g GitOps) Application(ctx context.Context, k ApplicationKey) (display.Application, error) {
+	return get[display.Application](ctx, g.Client, k.path(), k.query())
+}
+
+// Delete deletes an application, and what it has deployed with cascade.
+func (g GitOps) Delete(ctx context.Context, k ApplicationKey, cascade bool) (display.Request, error) {
+	q := k.query()
+	q.Set("cascade", strconv.FormatBool(cascade))
+	return call[display.Request](ctx, g.Client, request{method: http.MethodDelete, path: k.path(), query: q})
+}
+
+// History lists how an application was synced, the newest first.
+func (g GitOps) History(ctx context.Context, k ApplicationKey, page Page) ([]gitops.HistoryEntry, string, error) {
+	l, err := get[display.HistoryList](ctx, g.Client, k.path("history"), page.in(k.query()))
+	return l.History, l.NextPageToken, err
+}
+
+// Sync asks for a sync.
+func (g GitOps) Sync(ctx context.Context, k ApplicationKey, in display.Sync) (display.Request, error) {
+	return post[display.Request](ctx, g.Client, k.path("sync"), k.query(), in)
+}
+
+// Refresh asks for a comparison.
+func (g GitOps) Refresh(ctx context.Context, k ApplicationKey, hard bool) (display.Request, error) {
+	return post[display.Request](ctx, g.Client, k.path("refresh"), k.query(), map[string]bool{"hard": hard})
+}
+
+// Rollback asks to go back to a sync of the history.
+func (g GitOps) Rollback(ctx context.Context, k ApplicationKey, in display.Rollback) (display.Request, error) {
+	return post[display.Request](ctx, g.Client, k.path("rollback"), k.query(), in)
+}
+
+// Terminate asks for the operation under way to end.
+func (g GitOps) Terminate(ctx context.Context, k ApplicationKey) (display.Request, error) {
+	return call[display.Request](ctx, g.Client, request{method: http.MethodPost, path: k.path("terminate"), query: k.query()})
+}
+
+// Resources asks for the objects of an application: the result's data.
+func (g GitOps) Resources(ctx context.Context, k ApplicationKey) (display.Request, error) {
+	return call[display.Request](ctx, g.Client, request{method: http.MethodPost, path: k.path("resources"), query: k.query()})
+}
+
+// Request tells what became of a request.
+func (g GitOps) Request(ctx context.Context, k ApplicationKey, id string) (display.Request, error) {
+	return get[display.Request](ctx, g.Client, k.path("requests", id), k.query())
+}

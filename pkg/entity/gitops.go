@@ -1,0 +1,151 @@
+package entity
+
+import (
+	"github.com/slipway-cd/slipway/pkg/document"
+	"github.com/slipway-cd/slipway/pkg/gitops"
+	"github.com/slipway-cd/slipway/pkg/gitops/argo"
+	"github.com/slipway-cd/slipway/pkg/ref"
+	"github.com/slipway-cd/slipway/pkg/yamldoc"
+)
+
+// noAgent is the code of a document of Argo CD that is nobody's.
+const noAgent = "NO_AGENT"
+
+// argoKinds are the kinds that documents of Argo CD are saved as.
+func argoKinds() map[string]ref.Kind {
+	return map[string]ref.Kind{argo.KindApplication: ref.GitOpsApplication, argo.KindAppProject: ref.GitOpsProject}
+}
+
+// decodeArgo is Decode for a document of Argo CD without an envelope.
+func decodeArgo(root yamldoc.Value, r *yamldoc.Report, o Options) *Entity {
+	kind, ok := argoKinds()[argo.Kind(root.Node)]
+	if !ok {
+		found := document.Child(root, "kind")
+		r.Errorf(found, unknownKind, "found the kind %q of Argo CD; want %s or %s", argo.Kind(root.Node), argo.KindApplication, argo.KindAppProject)
+		return nil
+	}
+	e := &Entity{Kind: kind, Doc: root.Node, Scope: o.Scope}
+	d := agents{newDecoder(kind, r, o)}
+	d.Scope = e.Scope
+	agent := argo.Agent(root.Node)
+	switch {
+	case agent == "" && o.Agent == "":
+		r.Errorf(root, noAgent, "nobody says which GitOps agent it is for; name one by --agent, or by the annotation %s", argo.AnnotationAgent)
+	case agent == "":
+		agent = o.Agent
+	}
+	d.belongs(e, root, agent)
+	r.Texts(func() {
+		if kind == ref.GitOpsProject {
+			e.AppProject = argo.AppProject(d.Decoder, root)
+			d.named(e, root, e.AppProject.Meta)
+			return
+		}
+		e.Application = argo.Application(d.Decoder, root)
+		d.named(e, root, e.Application.Meta)
+	})
+	if o.Identifier != "" && e.Identifier.Value != o.Identifier {
+		d.Errorf(root, document.BadIdentifier, "found %q, but %q is addressed; a name can't be changed", e.Identifier.Value, o.Identifier)
+	}
+	e.References = d.references
+	return e
+}
+
+// belongs notes the agent that a document is for.
+func (d agents) belongs(e *Entity, v yamldoc.Value, agent string) {
+	if agent == "" {
+		return
+	}
+	before := len(d.references)
+	d.refer(ref.GitOpsAgent, v, agent)
+	if len(d.references) > before {
+		e.Parent = d.references[before].Ref
+	}
+}
+
+// named gives an entity the name of an object.
+func (d agents) named(e *Entity, v yamldoc.Value, m gitops.Meta) {
+	at := document.Child(document.Child(v, "metadata"), "name")
+	e.Identifier = yamldoc.Field[string]{Value: m.Name, Set: m.Name != "", At: at.Pos(d.Report)}
+	e.Name = e.Identifier
+	if m.Name == "" {
+		return
+	}
+	if err := ref.CheckID(e.Kind, m.Name); err != nil {
+		d.Errorf(at, document.BadIdentifier, "%s", err)
+	}
+}
+
+// agent decodes a gitopsAgent.
+func (d agents) agent(v yamldoc.Value, e *Entity) *gitops.Agent {
+	a := &gitops.Agent{}
+	var typ, operator, infra yamldoc.Field[string]
+	d.Fields(v, document.Merge(d.meta(e), d.servers(), document.Keys{
+		"type":     d.Supported(&typ, "agent type", []string{gitops.AgentManaged, gitops.AgentUnset}, gitops.AgentConnected),
+		"operator": d.Supported(&operator, "operator", []string{"ARGO", "UNKNOWN"}, "FLAMINGO"),
+		"metadata": func(v yamldoc.Value) {
+			d.Fields(v, document.Keys{
+				"namespace": func(v yamldoc.Value) { a.Namespace = d.String(v).Value }, "highAvailability": d.Flag(nil),
+				"isNamespaced":         func(v yamldoc.Value) { a.Namespaced = d.Bool(v).Value },
+				"existingInstallation": d.Flag(nil), "infraType": d.Word(&infra, "UNSET", "OPENSHIFT"),
+				"mappedProjects": document.Nothing, "deployedApplicationCount": document.Nothing,
+			})
+		},
+		"health": document.Nothing, "version": document.Nothing, "upgradeAvailable": document.Nothing, "prefixedIdentifier": document.Nothing,
+		"scope": document.Nothing, "credentials": document.Nothing,
+	}))
+	d.Need(v, "identifier", "name")
+	return a
+}
+
+// servers are keys of Harness's answers that documents bring along.
+func (d agents) servers() document.Keys {
+	return document.Keys{
+		"accountIdentifier": document.Nothing, "createdAt": document.Nothing, "lastModifiedAt": document.Nothing, "stale": document.Nothing,
+	}
+}
+
+// envelope are the keys of what wraps a document of Argo CD.
+func (d agents) envelope(e *Entity, object string, read document.Rule) document.Keys {
+	return document.Merge(d.servers(), document.Keys{
+		"orgIdentifier": d.Text(&e.Org), "projectIdentifier": d.Text(&e.Project), "name": d.Text(&e.Name),
+		"agentIdentifier": func(v yamldoc.Value) {
+			d.Takes(v, yamldoc.UsePlain)
+			d.belongs(e, v, d.String(v).Value)
+		},
+		object: read,
+	})
+}
+
+// within reads the object of an envelope, which has the last word on its name.
+func (d agents) within(e *Entity, v yamldoc.Value, m gitops.Meta) {
+	said := e.Name
+	d.named(e, v, m)
+	if said.Set && said.Value != m.Name {
+		d.Errorf(v, document.WrongValue, "the object's name is %q, but the name beside it is %q", m.Name, said.Value)
+	}
+}
+
+func (d agents) project(v yamldoc.Value, e *Entity) *gitops.Project {
+	p := &gitops.Project{}
+	d.Fields(v, d.envelope(e, "project", func(v yamldoc.Value) { p = argo.AppProject(d.Decoder, v) }))
+	d.Need(v, "agentIdentifier", "project")
+	if !document.Child(v, "project").Null() && v.Node.Get("project") != nil {
+		d.within(e, document.Child(v, "project"), p.Meta)
+	}
+	return p
+}
+
+func (d agents) application(v yamldoc.Value, e *Entity) *gitops.Application {
+	a := &gitops.Application{}
+	idle := "the application's own source and destination say it"
+	d.Fields(v, document.Merge(d.envelope(e, "app", func(v yamldoc.Value) { a = argo.Application(d.Decoder, v) }), document.Keys{
+		"clusterIdentifier": d.Idle(idle, d.Text(nil)), "repoIdentifier": d.Idle(idle, d.Text(nil)), "repoIdentifiers": d.Idle(idle, d.Words(nil)),
+		"skipRepoValidation": d.Flag(nil),
+	}))
+	d.Need(v, "agentIdentifier", "app")
+	if v.Node.Get("app") != nil {
+		d.within(e, document.Child(v, "app"), a.Meta)
+	}
+	return a
+}

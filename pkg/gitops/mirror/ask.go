@@ -1,0 +1,128 @@
+package mirror
+
+import (
+	"context"
+	"crypto/rand"
+	"fmt"
+
+	"github.com/slipway-cd/slipway/pkg/audit"
+	"github.com/slipway-cd/slipway/pkg/fault"
+	"github.com/slipway-cd/slipway/pkg/gitops/protocol"
+	"github.com/slipway-cd/slipway/pkg/ref"
+	"github.com/slipway-cd/slipway/pkg/store"
+)
+
+// mostOpen bounds the requests that an agent hasn't answered.
+const mostOpen = 500
+
+// Ask keeps what somebody asks of an application's agent, and tells the agent.
+// The application is a document; only of a deletion it needn't be any more.
+func (m *Mirror) Ask(ctx context.Context, app store.EntityKey, r protocol.Request, by audit.Author) (protocol.Request, error) {
+	agent, ok := agentOf(app)
+	if !ok {
+		return r, fault.New(fault.Invalid, "%s has no agent", app.Describe())
+	}
+	if r.Kind != protocol.RequestDelete {
+		_, read, err := m.Application(ctx, app)
+		if err != nil {
+			return r, err
+		}
+		r.App = protocol.AppKey{Name: read.Meta.Name}
+	}
+	open, err := m.Store.OpenGitOps(ctx, agent)
+	if err != nil {
+		return r, err
+	}
+	if len(open) >= mostOpen {
+		return r, fault.New(fault.TooMany, "agent %s has %d requests that it hasn't answered; it was heard of last at %s", agent.ID, len(open), m.seen(ctx, agent))
+	}
+	r.At, r.By = m.Now().UTC(), by.Actor
+	r.ID = fmt.Sprintf("%013d%s", r.At.UnixMilli(), rand.Text()[:8]) // sorts by time
+	if r.Operation != nil {
+		r.Operation.InitiatedBy.Username, r.Operation.InitiatedBy.Automated = by.Actor, false
+	}
+	record := audit.Record{
+		Time: m.Now(), Actor: by.Actor, Scope: app.Scope, Action: audit.Update, Kind: string(app.Kind), ID: app.ID, Request: by.Request,
+		After: "asked: " + string(r.Kind),
+	}
+	if err := m.Store.AskGitOps(ctx, store.GitOpsRequest{Agent: agent, Request: r}, record); err != nil {
+		return r, err
+	}
+	_, err = m.change(ctx, agent, func(l *store.GitOpsLink) (bool, error) {
+		l.Requests++
+		return true, nil
+	})
+	return r, err
+}
+
+// seen is when an agent was heard of, for people.
+func (m *Mirror) seen(ctx context.Context, agent ref.Ref) string {
+	l, err := m.link(ctx, agent)
+	if err != nil || l.Seen.IsZero() {
+		return "no time"
+	}
+	return l.Seen.UTC().Format("2006-01-02 15:04:05")
+}
+
+// Asked is a request with what became of it.
+func (m *Mirror) Asked(ctx context.Context, app store.EntityKey, id string) (store.GitOpsRequest, error) {
+	agent, ok := agentOf(app)
+	if !ok {
+		return store.GitOpsRequest{}, fault.New(fault.Invalid, "%s has no agent", app.Describe())
+	}
+	r, err := m.Store.GitOpsRequest(ctx, agent, id)
+	if err == nil && r.Request.App.Name != app.ID {
+		err = fault.New(fault.NotFound, "request %q isn't one about %s", id, app.Describe())
+	}
+	return r, err
+}
+
+// Known is what is known of some applications, which are documents; those that
+// nobody has reported are left out.
+func (m *Mirror) Known(ctx context.Context, apps ...store.EntityKey) (map[store.EntityKey]store.GitOpsApp, error) {
+	of := map[ref.Ref][]store.EntityKey{}
+	for _, k := range apps {
+		if agent, ok := agentOf(k); ok {
+			of[agent] = append(of[agent], k)
+		}
+	}
+	out := map[store.EntityKey]store.GitOpsApp{}
+	for agent, keys := range of {
+		names := make([]protocol.AppKey, len(keys))
+		for i, k := range keys {
+			names[i] = protocol.AppKey{Name: k.ID}
+		}
+		found, err := m.Store.GitOpsApps(ctx, agent, names)
+		if err != nil {
+			return nil, err
+		}
+		for _, a := range found {
+			for _, k := range keys {
+				if k.ID == a.Key.Name {
+					out[k] = a
+				}
+			}
+		}
+	}
+	return out, nil
+}
+
+// History lists how an application was synced, newest first.
+func (m *Mirror) History(ctx context.Context, app store.EntityKey, page store.Page) ([]protocol.History, string, error) {
+	agent, ok := agentOf(app)
+	if !ok {
+		return nil, "", fault.New(fault.Invalid, "%s has no agent", app.Describe())
+	}
+	if _, err := m.Store.Entity(ctx, app); err != nil {
+		return nil, "", err
+	}
+	return m.Store.ListGitOpsHistory(ctx, agent, protocol.AppKey{Name: app.ID}, page)
+}
+
+// Link is what an agent has said of itself, which may be nothing.
+func (m *Mirror) Link(ctx context.Context, agent ref.Ref) (store.GitOpsLink, error) {
+	if _, err := m.Store.Entity(ctx, AgentKey(agent)); err != nil {
+		return store.GitOpsLink{}, err
+	}
+	return m.link(ctx, agent)
+}

@@ -1,0 +1,53 @@
+package protocol
+
+import (
+	"encoding/json"
+	"time"
+
+	"github.com/slipway-cd/slipway/pkg/gitops"
+)
+
+// RequestKind is what somebody wants of an agent.
+type RequestKind string
+
+// The kinds of requests.
+const (
+	RequestSync      RequestKind = "sync"
+	RequestRefresh   RequestKind = "refresh"
+	RequestRollback  RequestKind = "rollback"
+	RequestTerminate RequestKind = "terminate" // the operation under way
+	RequestDelete    RequestKind = "delete"    // of an application that is no document any more: its objects
+	RequestResources RequestKind = "resources" // Result.Data: []gitops.ResourceStatus
+)
+
+// Request is what somebody wants of an agent. It is given to the agent until it
+// is answered: a second time it is the same request.
+type Request struct {
+	ID        string            `json:"id"`
+	App       AppKey            `json:"app"`
+	Kind      RequestKind       `json:"kind"`
+	By        string            `json:"by"`
+	At        time.Time         `json:"at"`
+	Operation *gitops.Operation `json:"operation,omitempty"` // sync
+	Hard      bool              `json:"hard,omitempty"`      // refresh
+	History   int64             `json:"history,omitempty"`   // rollback: HistoryEntry.ID
+	Prune     bool              `json:"prune,omitempty"`     // rollback
+	DryRun    bool              `json:"dryRun,omitempty"`    // rollback
+	Cascade   bool              `json:"cascade,omitempty"`   // delete
+}
+
+// Result is what became of a request. Of a sync and a rollback it says that it
+// was begun: the summary says how it goes on.
+type Result struct {
+	// Failed says that it couldn't be done; Message says why.
+	Failed  bool            `json:"failed,omitempty"`
+	Message string          `json:"message,omitempty"`
+	Data    json.RawMessage `json:"data,omitempty"`
+}
+
+// Answer brings a result.
+type Answer struct {
+	Lead
+	ID     string `json:"id"`
+	Result Result `json:"result"`
+}
