@@ -340,7 +340,8 @@ group: `+gk.Group+`
 names: {kind: Widget, plural: widgets, singular: widget, listKind: WidgetList}
 scope: Namespaced
 versions:
-  - name: v1
+  - &version
+    name: v1
     served: true
     storage: true
     subresources: {status: {}, scale: {specReplicasPath: .spec.size, statusReplicasPath: .status.size}}
@@ -360,6 +361,7 @@ versions:
                 x-kubernetes-list-map-keys: [port]
                 items: {type: object, required: [port], properties: {port: {type: integer}, of: {type: string}}}
           status: {type: object, x-kubernetes-preserve-unknown-fields: true}
+  - {<<: *version, name: v2, storage: false}
 `)
 	_, err := s.Create(t.Context(), o, "test")
 	check(t, err)

@@ -1,11 +1,14 @@
 package live
 
 import (
+	"context"
 	"io"
+	"strings"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/types"
 
@@ -168,6 +171,98 @@ func TestKindsComeAndGo(t *testing.T) {
 		t.Fatal(err)
 	}
 	w.until(t, func(e Event) bool { return e.After == nil && e.Key.Kind == "Widget" })
+}
+
+// The hash is the same whichever version of its kind an object is read in, and
+// stays when the kind's storage version moves; what is changed through another
+// version is seen.
+func TestVersionsOfAKind(t *testing.T) {
+	t.Parallel()
+	s := newSite(t)
+	gk := schema.GroupKind{Group: s.namespace + ".example.com", Kind: "Widget"}
+	s.define(t, gk)
+	w := s.watch(t, gk)
+	o := s.object(t, "apiVersion: "+gk.Group+"/v1\nkind: Widget\nmetadata: {name: w}\nspec: {size: 3, set: [443, 80, 8080], ports: [{port: 443}, {port: 80}]}")
+	first := OwnHash(s.apply(t, o))
+	newer := o.DeepCopy()
+	newer.SetAPIVersion(gk.Group + "/v2")
+	res, err := s.Resource(s.definition(gk))
+	check(t, err)
+	_, err = res.Patch(t.Context(), s.definition(gk).GetName(), types.JSONPatchType,
+		[]byte(`[{"op":"replace","path":"/spec/versions/0/storage","value":false},{"op":"replace","path":"/spec/versions/1/storage","value":true}]`), metav1.PatchOptions{})
+	check(t, err)
+	if got := OwnHash(s.read(t, newer)); got != first {
+		t.Errorf("read as v2 the hash is %x; want %x", got, first)
+	}
+	if got := OwnHash(s.edit(t, newer, "somebody", `{"spec":{"loose":{"a":1}}}`)); got != first {
+		t.Errorf("with another's field set through v2 the hash is %x; want %x", got, first)
+	}
+	if got := OwnHash(s.edit(t, newer, "somebody", `{"spec":{"size":4}}`)); got == first {
+		t.Error("what was changed through v2 isn't seen")
+	}
+	w.until(t, func(e Event) bool { return e.Before != nil && e.After != nil && e.After.Own != first })
+	if got := OwnHash(s.apply(t, o)); got != first {
+		t.Errorf("applied again the hash is %x; want %x", got, first)
+	}
+	w.until(t, func(e Event) bool { return e.After != nil && e.After.Own == first })
+}
+
+// Where admission forces one of our fields and adds another, the server does so at
+// each apply: that is no drift, and what others change still is.
+func TestAdmissionIsNoDrift(t *testing.T) {
+	t.Parallel()
+	s := newSite(t)
+	for _, text := range []string{`
+apiVersion: admissionregistration.k8s.io/v1
+kind: MutatingAdmissionPolicy
+metadata: {name: NAME}
+spec:
+  matchConstraints:
+    namespaceSelector: {matchLabels: {kubernetes.io/metadata.name: NAME}}
+    resourceRules: [{apiGroups: [""], apiVersions: [v1], operations: [CREATE, UPDATE], resources: [configmaps]}]
+  failurePolicy: Fail
+  reinvocationPolicy: Never
+  mutations:
+    - patchType: ApplyConfiguration
+      applyConfiguration: {expression: 'Object{data: {"a": "forced", "injected": "x"}}'}
+`, `
+apiVersion: admissionregistration.k8s.io/v1
+kind: MutatingAdmissionPolicyBinding
+metadata: {name: NAME}
+spec: {policyName: NAME}
+`} {
+		o := &unstructured.Unstructured{Object: parsed(t, strings.ReplaceAll(text, "NAME", s.namespace))}
+		_, err := s.Create(t.Context(), o, "test")
+		check(t, err)
+		t.Cleanup(func() {
+			_, _ = s.Delete(context.WithoutCancel(t.Context()), o, applying.Deletion{}) // the namespace goes as well
+		})
+	}
+	o := s.object(t, settings)
+	dry := way()
+	dry.DryRun = true
+	for { // until the server goes by the policy
+		after, err := s.Apply(t.Context(), o, dry, io.Discard)
+		check(t, err)
+		if after.Object["data"].(map[string]any)["injected"] == "x" {
+			break
+		}
+	}
+	first := s.apply(t, o)
+	for range 3 {
+		if again := s.apply(t, o); OwnHash(again) != OwnHash(first) || again.GetResourceVersion() != first.GetResourceVersion() {
+			t.Errorf("applied again it is at %s with %x; want %s with %x", again.GetResourceVersion(), OwnHash(again), first.GetResourceVersion(), OwnHash(first))
+		}
+	}
+	if live, after := s.verdict(t, o); !cmp.Equal(normal(live), normal(after)) {
+		t.Errorf("the server would change (-live +applied):\n%s", cmp.Diff(normal(live), normal(after)))
+	}
+	if changed := s.edit(t, o, "somebody", `{"data":{"b":"other"}}`); OwnHash(changed) == OwnHash(first) {
+		t.Error("what somebody else changed isn't seen")
+	}
+	if healed := s.apply(t, o); OwnHash(healed) != OwnHash(first) {
+		t.Errorf("applied again the hash is %x; want %x", OwnHash(healed), OwnHash(first))
+	}
 }
 
 // An object that somebody made with kubectl, or Argo CD applied, is ours after the
