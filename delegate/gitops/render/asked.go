@@ -6,6 +6,7 @@ import (
 	"maps"
 	"path"
 	"slices"
+	"strconv"
 	"strings"
 
 	"github.com/slipway-cd/slipway/delegate/gitops/source"
@@ -33,44 +34,62 @@ type seenFile struct {
 
 // answer looks into folders for a child. What is looked at doesn't count as read:
 // the child says in the end what it needed.
-func answer(files *source.Files) func(ctx context.Context, name string, question json.RawMessage) (any, error) {
-	aside := files.Aside()
+func (j *job) answer(own *source.Files) func(ctx context.Context, name string, question json.RawMessage) (any, error) {
+	own = own.Aside()
 	left := maxManifests
-	return func(ctx context.Context, _ string, question json.RawMessage) (any, error) {
+	return func(ctx context.Context, name string, question json.RawMessage) (any, error) {
 		var at string
 		if err := json.Unmarshal(question, &at); err != nil {
 			return nil, err
 		}
-		folder, err := aside.Find(ctx, at)
-		if fault.Is(err, fault.NotFound) || err == nil && !folder.Folder {
-			return seenFolder{Missing: true}, nil
+		if name == askRemote {
+			return j.bring(ctx, at)
 		}
-		if err != nil {
-			return nil, err
-		}
-		entries, err := aside.List(ctx, folder)
-		if err != nil {
-			return nil, err
-		}
-		out := seenFolder{Path: folder.Path, Entries: map[string]seenFile{}}
-		var names []string
-		var all []source.File
-		for name, e := range entries {
-			out.Entries[name] = seenFile{Path: e.Path, Folder: e.Folder}
-			if !e.Folder {
-				names, all = append(names, name), append(all, e)
+		if at == remotes { // whose folders are there when they are asked for
+			out := seenFolder{Path: at, Entries: map[string]seenFile{}}
+			for i := range j.remotes {
+				number := strconv.Itoa(i)
+				out.Entries[number] = seenFile{Path: path.Join(remotes, number), Folder: true}
 			}
+			return out, nil
 		}
-		texts, err := aside.Read(ctx, left, all...)
-		if err != nil {
-			return nil, fault.Wrap(err, "folder %s", folder.Path)
-		}
-		for i, name := range names {
-			left -= len(texts[i])
-			out.Entries[name] = seenFile{Path: all[i].Path, Text: texts[i]}
-		}
-		return out, nil
+		files, at, prefix := j.placed(own, at)
+		return look(ctx, files, at, prefix, &left)
 	}
+}
+
+// look gives what is in a folder, whose paths begin with a prefix for the child. The
+// texts come out of what is left for all of them.
+func look(ctx context.Context, files *source.Files, at, prefix string, left *int) (seenFolder, error) {
+	folder, err := files.Find(ctx, at)
+	if fault.Is(err, fault.NotFound) || err == nil && !folder.Folder {
+		return seenFolder{Missing: true}, nil
+	}
+	if err != nil {
+		return seenFolder{}, err
+	}
+	entries, err := files.List(ctx, folder)
+	if err != nil {
+		return seenFolder{}, err
+	}
+	out := seenFolder{Path: path.Join(prefix, folder.Path), Entries: map[string]seenFile{}}
+	var names []string
+	var all []source.File
+	for name, e := range entries {
+		out.Entries[name] = seenFile{Path: path.Join(prefix, e.Path), Folder: e.Folder}
+		if !e.Folder {
+			names, all = append(names, name), append(all, e)
+		}
+	}
+	texts, err := files.Read(ctx, *left, all...)
+	if err != nil {
+		return seenFolder{}, fault.Wrap(err, "folder %s", folder.Path)
+	}
+	for i, name := range names {
+		*left -= len(texts[i])
+		out.Entries[name] = seenFile{Path: path.Join(prefix, all[i].Path), Text: texts[i]}
+	}
+	return out, nil
 }
 
 // asked are the files of a source in the child.
@@ -107,5 +126,7 @@ func (a *asked) find(at string) (*seenFile, error) {
 	return &e, nil
 }
 
-// read are all paths that were looked at.
-func (a *asked) read() []string { return slices.Sorted(maps.Keys(a.touched)) }
+// read are all paths of the source that were looked at.
+func (a *asked) read() []string {
+	return slices.DeleteFunc(slices.Sorted(maps.Keys(a.touched)), func(at string) bool { return strings.HasPrefix(at, remotes) })
+}

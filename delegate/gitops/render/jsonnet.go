@@ -29,7 +29,7 @@ func (j *job) jsonnet(ctx context.Context, p *part, with *gitops.Jsonnet, file s
 		w.With.Libs = with.Libs
 		w.With.ExtVars, w.With.TLAs = j.jsonnetVars(p, with.ExtVars), j.jsonnetVars(p, with.TLAs)
 	}
-	objects, got, err := j.make(ctx, sandbox.Work{Verb: verbJsonnet, What: "evaluating " + file.Path, Request: w, Log: discard, Asked: answer(p.files)})
+	objects, got, err := j.make(ctx, sandbox.Work{Verb: verbJsonnet, What: "evaluating " + file.Path, Request: w, Log: discard, Asked: j.answer(p.files)})
 	if err != nil {
 		return nil, err
 	}

@@ -7,6 +7,7 @@ import (
 	"io/fs"
 	"maps"
 	"path"
+	"path/filepath"
 	"slices"
 	"strconv"
 	"strings"
@@ -47,7 +48,7 @@ func (j *job) kustomize(ctx context.Context, p *part) ([]*unstructured.Unstructu
 			w.Fields.CommonAnnotations[key] = j.substitute(p, value)
 		}
 	}
-	objects, got, err := j.make(ctx, sandbox.Work{Verb: verbKustomize, What: "building " + p.folder.Path, Request: w, Log: discard, Asked: answer(p.files)})
+	objects, got, err := j.make(ctx, sandbox.Work{Verb: verbKustomize, What: "building " + p.folder.Path, Request: w, Log: discard, Asked: j.answer(p.files)})
 	if err != nil {
 		return nil, err
 	}
@@ -112,9 +113,11 @@ func (d *sourceFiles) ReadFile(at string) ([]byte, error) {
 		return nil, &fs.PathError{Op: "read", Path: at, Err: fs.ErrNotExist}
 	}
 	if slices.Contains(konfig.RecognizedKustomizationFileNames(), path.Base(at)) {
-		if err := local(at, found.Text); err != nil && d.err == nil {
+		text, err := d.local(at, found.Text)
+		if err != nil && d.err == nil {
 			d.err = err
 		}
+		return text, nil
 	}
 	return found.Text, nil
 }
@@ -141,27 +144,37 @@ func (d *sourceFiles) IsDir(at string) bool {
 	return found != nil && found.Folder
 }
 
-// local refuses a kustomization that names bases of other repositories.
-func local(at string, text []byte) error {
-	var doc struct {
-		Resources  []string `json:"resources"`
-		Bases      []string `json:"bases"`
-		Components []string `json:"components"`
-		Crds       []string `json:"crds"`
-	}
+// local brings the bases of other repositories that a kustomization names, and gives
+// it with the paths at which they stand.
+func (d *sourceFiles) local(at string, text []byte) ([]byte, error) {
+	var doc map[string]any
 	if yaml.Unmarshal(text, &doc) != nil {
-		return nil // which its reader reports
+		return text, nil // which its reader reports
 	}
-	for _, one := range slices.Concat(doc.Resources, doc.Bases, doc.Components, doc.Crds) {
-		remote := strings.Contains(one, "://") || strings.Contains(one, "?ref=")
-		for _, begins := range []string{"git@", "git::", "github.com/", "github.com:"} {
-			remote = remote || strings.HasPrefix(one, begins)
-		}
-		if remote && !strings.Contains(one, "\n") { // a resource may be written out
-			return fault.New(fault.Unsupported, "%s names %s, which is in another repository; such bases can't be read yet", at, one)
+	changed := false
+	for _, field := range []string{"resources", "bases", "components"} {
+		list, _ := doc[field].([]any)
+		for i, one := range list {
+			entry, isText := one.(string)
+			if !isText || !isRemote(entry) {
+				continue
+			}
+			var place string
+			if err := d.files.call.Ask(askRemote, entry, &place); err != nil {
+				return nil, fault.Wrap(err, "%s names %s", at, entry)
+			}
+			below, err := filepath.Rel(path.Join("/", path.Dir(at)), path.Join("/", place))
+			if err != nil {
+				return nil, err
+			}
+			list[i], changed = filepath.ToSlash(below), true
+			delete(d.files.folders, remotes)
 		}
 	}
-	return nil
+	if !changed {
+		return text, nil
+	}
+	return yaml.Marshal(doc)
 }
 
 // edit puts into the kustomization of a folder what the source sets, as "kustomize
@@ -180,20 +193,19 @@ func (d *sourceFiles) edit(top string, f *gitops.Kustomize) error {
 			continue
 		}
 		var k types.Kustomization
-		if err := local(at, found.Text); err != nil {
+		text, err := d.local(at, found.Text)
+		if err != nil {
 			return err
 		}
-		if err := k.Unmarshal(found.Text); err != nil {
+		if err := k.Unmarshal(text); err != nil {
 			return fault.New(fault.Invalid, "%s: %w", at, err)
 		}
 		if err := d.set(&k, top, f); err != nil {
 			return err
 		}
-		text, err := yaml.Marshal(k)
-		if err != nil {
+		if d.over[at], err = yaml.Marshal(k); err != nil {
 			return fmt.Errorf("write %s: %w", at, err)
 		}
-		d.over[at] = text
 		return nil
 	}
 	return fault.New(fault.NotFound, "the folder %s has no kustomization.yaml", top)

@@ -128,8 +128,10 @@ func (r *Renderer) Render(ctx context.Context, q Request) (Result, error) {
 type job struct {
 	Request
 
+	sources *source.Sources
 	sandbox *sandbox.Sandbox
 	files   []*source.Files   // beside the sources
+	remotes []*source.Files   // other repositories that a kustomization names
 	used    map[string]string // variables of the build that change with a revision
 	notices []gitops.Condition
 	// unstable are fields of objects of which two renders differ.
@@ -137,7 +139,7 @@ type job struct {
 }
 
 func (r *Renderer) open(ctx context.Context, q Request) (*job, error) {
-	j := &job{Request: q, sandbox: r.sandbox, used: map[string]string{}, unstable: map[object.Key][]string{}}
+	j := &job{Request: q, sources: r.sources, sandbox: r.sandbox, used: map[string]string{}, unstable: map[object.Key][]string{}}
 	for i := range q.Sources {
 		files, err := r.sources.Open(ctx, q.Project, &q.Sources[i], q.Repositories, q.Revisions[i])
 		if err != nil {
@@ -155,7 +157,11 @@ func (r *Renderer) known(ctx context.Context, j *job, about string) (Result, boo
 		return Result{}, false, nil
 	}
 	for what, value := range before[len(j.files)] {
-		if now, known := j.now(what); !known || now != value {
+		now, err := j.now(ctx, what)
+		if err != nil {
+			return Result{}, false, err
+		}
+		if now != value {
 			return Result{}, false, nil
 		}
 	}
@@ -177,16 +183,21 @@ func (r *Renderer) known(ctx context.Context, j *job, about string) (Result, boo
 }
 
 // now is what something that was used before is at present.
-func (j *job) now(what string) (string, bool) {
+func (j *job) now(ctx context.Context, what string) (string, error) {
 	if what == clusterFacts {
-		return j.facts(), true
+		return j.facts(), nil
 	}
 	index, name, _ := strings.Cut(what, " ")
+	if index == askRemote {
+		repository, revision, _ := strings.Cut(name, " ")
+		return j.remoteCommit(ctx, repository, revision)
+	}
 	i, err := strconv.Atoi(index)
 	if err != nil || i < 0 || i >= len(j.Sources) {
-		return "", false
+		return "", nil
 	}
-	return j.variable(&part{Source: j.Sources[i], revision: j.Revisions[i]}, name)
+	value, _ := j.variable(&part{Source: j.Sources[i], revision: j.Revisions[i]}, name)
+	return value, nil
 }
 
 // seen is what was read of each source, and then which variables were used.

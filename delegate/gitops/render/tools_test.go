@@ -28,6 +28,7 @@ import (
 
 	"github.com/slipway-cd/slipway/delegate/gitops/render"
 	"github.com/slipway-cd/slipway/delegate/gitops/source"
+	"github.com/slipway-cd/slipway/internal/gitserver/gittest"
 	"github.com/slipway-cd/slipway/pkg/fault"
 	"github.com/slipway-cd/slipway/pkg/gitops"
 )
@@ -207,7 +208,7 @@ func TestKustomize(t *testing.T) {
 	s.host.Commit(map[string]string{
 		"base/kustomization.yaml": "resources: [web.yaml]\ncommonLabels: {own: base}\nimages: [{name: nginx, newTag: '2'}]\nreplicas: [{name: web, count: 2}]\n", "base/web.yaml": web,
 		"part/kustomization.yaml": "apiVersion: kustomize.config.k8s.io/v1alpha1\nkind: Component\nresources: [part.yaml]\n", "part/part.yaml": config("part"),
-		"remote/kustomization.yaml": "resources: ['https://example.com/team/app?ref=v1']\n", "out/kustomization.yaml": "resources: [../../../etc/passwd]\n", "far/kustomization.yaml": "resources: [../base/web.yaml]\n",
+		"remote/kustomization.yaml": "resources: ['http://127.0.0.1:1/team/app?ref=v1']\n", "url/kustomization.yaml": "resources: ['https://example.com/team/app/main/x.yaml']\n", "out/kustomization.yaml": "resources: [../../../etc/passwd]\n", "far/kustomization.yaml": "resources: [../base/web.yaml]\n",
 	})
 	for _, tt := range []struct {
 		name string
@@ -231,8 +232,9 @@ func TestKustomize(t *testing.T) {
 		{"a component", "base", gitops.Kustomize{Components: []string{"../part", "../none"}, IgnoreMissingComponents: true}, []string{`"name":"part"`}, ""},
 		{"a component that isn't there", "base", gitops.Kustomize{Components: []string{"../none"}}, nil, "kustomize: "},
 		{"a version", "base", gitops.Kustomize{Version: "v4.5.7"}, nil, "kustomize.version is v4.5.7"},
-		{"another repository", "remote", gitops.Kustomize{NamePrefix: "x"}, nil, "https://example.com/team/app?ref=v1, which is in another repository"},
-		{"another repository, unedited", "remote", gitops.Kustomize{}, nil, "which is in another repository"},
+		{"another repository", "remote", gitops.Kustomize{NamePrefix: "x"}, nil, "names http://127.0.0.1:1/team/app?ref=v1: git ls-remote"},
+		{"another repository, unedited", "remote", gitops.Kustomize{}, nil, "names http://127.0.0.1:1/team/app?ref=v1: git ls-remote"},
+		{"a file at a URL", "url", gitops.Kustomize{}, nil, "such files can't be read yet"},
 		{"files from outside", "out", gitops.Kustomize{}, nil, "kustomize: "},
 		{"files of another folder", "far", gitops.Kustomize{}, nil, "security"},
 	} {
@@ -258,6 +260,29 @@ func TestKustomize(t *testing.T) {
 			}
 		})
 	}
+}
+
+// Bases of other repositories are read as the application's own repository is.
+func TestKustomizeOfOtherRepositories(t *testing.T) {
+	t.Parallel()
+	s, other := newSite(t), gittest.New(t)
+	other.Commit(map[string]string{"base/kustomization.yaml": "resources: [a.yaml, ../more]\n", "base/a.yaml": config("a"), "more/kustomization.yaml": "resources: [b.yaml]\n", "more/b.yaml": config("b")})
+	other.Push("refs/tags/v1")
+	s.host.Commit(map[string]string{"app/deep/kustomization.yaml": "resources: ['" + other.URL + "//base?ref=v1', own.yaml]\nnamePrefix: x-\n", "app/deep/own.yaml": config("own")})
+	src := gitops.Source{Path: "app/deep"}
+	first, err := s.render(t, src)
+	wantNames(t, first, err, "ConfigMap/x-a", "ConfigMap/x-b", "ConfigMap/x-own")
+	if got, err := s.render(t, src); err != nil || got.Rendered || got.Key != first.Key {
+		t.Errorf("what hasn't changed was rendered: %v, %v", got.Rendered, err)
+	}
+	got, err := s.render(t, gitops.Source{Path: "app/deep", Kustomize: &gitops.Kustomize{NameSuffix: "-y"}})
+	wantNames(t, got, err, "ConfigMap/x-a-y", "ConfigMap/x-b-y", "ConfigMap/x-own-y")
+	other.Commit(map[string]string{"base/a.yaml": config("changed")})
+	other.Push("refs/tags/v1")
+	q := s.request(t, src)
+	q.Hard = true
+	got, err = s.Render(t.Context(), q)
+	wantNames(t, got, err, "ConfigMap/x-changed", "ConfigMap/x-b", "ConfigMap/x-own")
 }
 
 func TestJsonnet(t *testing.T) {
