@@ -8,12 +8,15 @@ import (
 	"time"
 
 	"github.com/spf13/cobra"
+	"golang.org/x/sync/errgroup"
 
 	"github.com/slipway-cd/slipway/delegate"
 	"github.com/slipway-cd/slipway/delegate/agent"
 	"github.com/slipway-cd/slipway/delegate/gitfetch"
+	gitops "github.com/slipway-cd/slipway/delegate/gitops/agent"
 	"github.com/slipway-cd/slipway/delegate/pullsecret"
 	"github.com/slipway-cd/slipway/pkg/fault"
+	"github.com/slipway-cd/slipway/pkg/ref"
 	"github.com/slipway-cd/slipway/pkg/task/protocol"
 	"github.com/slipway-cd/slipway/pkg/wire"
 )
@@ -23,6 +26,7 @@ func delegateCommand(a *app) *cobra.Command {
 	var logs logFlags
 	var fetch fetchFlags
 	var accounts awsFlags
+	var gitOps gitOpsFlags
 	var cache string
 	c := &cobra.Command{
 		Use: "delegate", Short: "Run a delegate on this machine", GroupID: groupAdmin, Args: cobra.NoArgs,
@@ -68,8 +72,19 @@ func delegateCommand(a *app) *cobra.Command {
 			if cfg.Log, err = logs.logger(a); err != nil {
 				return err
 			}
+			keeps, err := gitOps.read(ref.Scope{Org: s.Org, Project: s.Project})
+			if err != nil {
+				return err
+			}
 			wire.SoftMemory(a.env)
-			err = agent.New(cfg).Run(c.Context())
+			g, ctx := errgroup.WithContext(c.Context())
+			g.Go(func() error { return agent.New(cfg).Run(ctx) })
+			if keeps != nil {
+				keeps.Client = agent.NewClient(agent.ClientConfig{URL: cfg.URL, Token: cfg.Token, TLS: cfg.TLS})
+				keeps.Cache, keeps.Memory, keeps.HostKeys, keeps.Log = filepath.Join(cache, "gitops"), memory, keys, cfg.Log
+				g.Go(func() error { return gitops.Run(ctx, *keeps) })
+			}
+			err = g.Wait()
 			if fault.Is(err, fault.Unauthenticated) {
 				return fault.New(fault.Invalid, "%w; \"slipway token create --delegate NAME\" makes another", err)
 			}
@@ -88,6 +103,7 @@ func delegateCommand(a *app) *cobra.Command {
 	f.DurationVar(&cfg.Drain, "drain", 5*time.Minute, "how long running tasks may go on when it is told to stop")
 	fetch.add(f)
 	accounts.add(f)
+	gitOps.add(f)
 	logs.add(f)
 	return c
 }

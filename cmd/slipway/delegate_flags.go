@@ -6,9 +6,13 @@ import (
 
 	"github.com/slipway-cd/slipway/delegate"
 	"github.com/slipway-cd/slipway/delegate/gitfetch"
+	gitops "github.com/slipway-cd/slipway/delegate/gitops/agent"
 	"github.com/slipway-cd/slipway/delegate/sandbox"
 	"github.com/slipway-cd/slipway/delegate/session"
 	"github.com/slipway-cd/slipway/pkg/fault"
+	gitopsprotocol "github.com/slipway-cd/slipway/pkg/gitops/protocol"
+	"github.com/slipway-cd/slipway/pkg/ref"
+	"github.com/slipway-cd/slipway/pkg/task"
 )
 
 // fetchFlags say how a delegate renders, fetches and runs programs, one of its own or the one
@@ -72,4 +76,31 @@ func (l *awsFlags) read() (delegate.AWS, error) {
 		return delegate.AWS{}, fault.New(fault.Invalid, "--cloudformation-bucket is %q; want the name of a bucket alone: 3 to 63 small letters, digits, '.' and '-'", l.bucket)
 	}
 	return delegate.AWS{Poll: l.poll, InstancePoll: l.instances, Untagged: !l.tags, Bucket: l.bucket}, nil
+}
+
+// gitOpsFlags say which GitOps agent a delegate is, too.
+type gitOpsFlags struct{ agent, namespace string }
+
+func (l *gitOpsFlags) add(f interface {
+	StringVar(p *string, name, value, usage string)
+}) {
+	f.StringVar(&l.agent, "gitops", "", "GitOps agent that it is, too, for the cluster that it runs in, or that KUBECONFIG names: an identifier of the project, or with org. or account. before it")
+	f.StringVar(&l.namespace, "gitops-namespace", "", "namespace in which that agent keeps what it knows (default its pod's, else "+gitops.DefaultNamespace+")")
+}
+
+// read gives the agent, if there is to be one.
+func (l *gitOpsFlags) read(from ref.Scope) (*gitops.Config, error) {
+	if l.agent == "" {
+		if l.namespace != "" {
+			return nil, fault.New(fault.Invalid, "--gitops-namespace is given without --gitops")
+		}
+		return nil, nil
+	}
+	r, err := ref.Parse(l.agent, from)
+	if err != nil {
+		return nil, fault.New(fault.Invalid, "--gitops: %w", err)
+	}
+	return &gitops.Config{
+		Agent: gitopsprotocol.Agent{Org: r.Scope.Org, Project: r.Scope.Project, ID: r.ID}, Namespace: l.namespace, Cluster: task.Cluster{Inherit: true}, Version: currentVersion(),
+	}, nil
 }

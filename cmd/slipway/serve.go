@@ -12,7 +12,9 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/slipway-cd/slipway/delegate"
+	"github.com/slipway-cd/slipway/delegate/agent"
 	"github.com/slipway-cd/slipway/delegate/executor"
+	gitops "github.com/slipway-cd/slipway/delegate/gitops/agent"
 	"github.com/slipway-cd/slipway/pkg/fault"
 	"github.com/slipway-cd/slipway/pkg/task"
 	"github.com/slipway-cd/slipway/pkg/task/protocol"
@@ -24,6 +26,7 @@ func serveCommand(a *app) *cobra.Command {
 	var logs logFlags
 	var fetch fetchFlags
 	var accounts awsFlags
+	var gitOps gitOpsFlags
 	c := &cobra.Command{
 		Use: "serve", Short: "Run the whole control plane on this machine", GroupID: groupAdmin, Args: cobra.NoArgs,
 		Long: "Serve runs the API, the engine and a delegate in one process, over one database file. The first start makes an\n" +
@@ -55,6 +58,25 @@ func serveCommand(a *app) *cobra.Command {
 			if cfg.Log, err = logs.logger(a); err != nil {
 				return err
 			}
+			scope, err := a.caller.localScope()
+			if err != nil {
+				return err
+			}
+			keeps, err := gitOps.read(scope)
+			if err != nil {
+				return err
+			}
+			if keeps != nil {
+				if !cfg.EmbeddedDelegate {
+					return fault.New(fault.Invalid, "--gitops needs the delegate of this process, and --delegate is false")
+				}
+				keeps.Memory, keeps.HostKeys, keeps.Log = memory, keys, cfg.Log
+				cfg.GitOps = func(ctx context.Context, client agent.Client, cache string) error {
+					own := *keeps
+					own.Client, own.Cache = client, cache
+					return gitops.Run(ctx, own)
+				}
+			}
 			return a.serve(c.Context(), cfg)
 		},
 	}
@@ -79,6 +101,7 @@ func serveCommand(a *app) *cobra.Command {
 	f.StringVar(&cfg.Events, "events", "", "URL to post events to, as events/README.md describes them")
 	fetch.add(f)
 	accounts.add(f)
+	gitOps.add(f)
 	logs.add(f)
 	return c
 }

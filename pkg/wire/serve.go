@@ -16,6 +16,7 @@ import (
 	"os"
 	"path/filepath"
 	"runtime"
+	"sync"
 	"time"
 
 	"golang.org/x/sync/errgroup"
@@ -66,6 +67,9 @@ type ServeConfig struct {
 	// is in the folder. HostKeys are those of hosts that it fetches from.
 	Kinds    func(cache string) map[task.Kind]executor.Kind
 	HostKeys gitfetch.HostKeys
+	// GitOps is a GitOps agent beside the embedded delegate, until its context ends;
+	// nil: none.
+	GitOps func(ctx context.Context, client agent.Client, cache string) error
 	// Heartbeat and NoDelegateAfter are plane.Parts'.
 	Heartbeat       time.Duration
 	NoDelegateAfter time.Duration
@@ -350,11 +354,24 @@ func (m *machine) delegate(ctx context.Context) error {
 		}
 	}()
 	cache := filepath.Join(m.cfg.Data, "cache")
+	here := &http.Client{Transport: inprocess.RoundTripper(m.api)}
+	var beside sync.WaitGroup
+	defer beside.Wait()
+	ctx, stop := context.WithCancel(ctx)
+	defer stop()
+	if m.cfg.GitOps != nil {
+		beside.Go(func() {
+			err := m.cfg.GitOps(ctx, agent.NewClient(agent.ClientConfig{URL: "http://embedded", Token: text, HTTP: here}), filepath.Join(cache, "gitops"))
+			if ctx.Err() == nil { // all else goes on
+				m.cfg.Log.ErrorContext(ctx, "the GitOps agent ended", "error", err)
+			}
+		})
+	}
 	a := agent.New(agent.Config{
 		URL: "http://embedded", Token: text, Name: "embedded", Tags: m.cfg.Tags, Version: m.cfg.Version, Capacity: m.cfg.Capacity,
 		PullSecret: pullsecret.New(), Git: gitfetch.New(filepath.Join(cache, "files"), m.cfg.HostKeys),
 		Kinds:   m.cfg.Kinds(cache),
-		HTTP:    &http.Client{Transport: inprocess.RoundTripper(m.api)},
+		HTTP:    here,
 		Journal: filepath.Join(cache, "journal"),
 		Drain:   grace / 2, Log: m.cfg.Log,
 	})

@@ -1,0 +1,275 @@
+// Package agent is a GitOps agent: it leads, keeps the documents that the control
+// plane gives, has delegate/gitops/reconcile go by them, and hands on requests and
+// reports (semantics/gitops §2).
+//
+// It needs the control plane only to learn of changes: what it has is kept in its own
+// namespace.
+package agent
+
+import (
+	"context"
+	"crypto/sha256"
+	"encoding/hex"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"log/slog"
+	"os"
+	"path/filepath"
+	"strings"
+	"time"
+
+	"golang.org/x/sync/errgroup"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+
+	delegate "github.com/slipway-cd/slipway/delegate/agent"
+	"github.com/slipway-cd/slipway/delegate/applying"
+	"github.com/slipway-cd/slipway/delegate/gitfetch"
+	"github.com/slipway-cd/slipway/delegate/gitops/link"
+	"github.com/slipway-cd/slipway/delegate/gitops/reconcile"
+	"github.com/slipway-cd/slipway/delegate/gitops/render"
+	"github.com/slipway-cd/slipway/delegate/gitops/source"
+	"github.com/slipway-cd/slipway/delegate/helm/chart"
+	"github.com/slipway-cd/slipway/delegate/sandbox"
+	"github.com/slipway-cd/slipway/pkg/fault"
+	"github.com/slipway-cd/slipway/pkg/gitops"
+	"github.com/slipway-cd/slipway/pkg/gitops/object"
+	"github.com/slipway-cd/slipway/pkg/gitops/protocol"
+	"github.com/slipway-cd/slipway/pkg/task"
+)
+
+// Config is what an agent needs.
+type Config struct {
+	Client    delegate.Client
+	Agent     protocol.Agent
+	Namespace string // its own; empty: that of its pod, else DefaultNamespace
+	Cache     string // the folder of what it fetches and renders
+	Memory    int64  // of a process that renders, in bytes; 0: sandbox.DefaultMemory
+	HostKeys  gitfetch.HostKeys
+	Cluster   task.Cluster // that it runs in
+	Version   string
+	Log       *slog.Logger
+}
+
+// DefaultNamespace is the one of an agent that runs in no pod.
+const DefaultNamespace = "slipway-gitops"
+
+// podNamespace is where a pod's namespace is told.
+const podNamespace = "/var/run/secrets/kubernetes.io/serviceaccount/namespace"
+
+// Run runs an agent until the context ends, and gives the cause of that. While
+// another process leads the same agent, it waits.
+func Run(ctx context.Context, cfg Config) error {
+	home, err := applying.Connect(cfg.Cluster)
+	if err != nil {
+		return fmt.Errorf("connect to the agent's cluster: %w", err)
+	}
+	a := &agent{Config: cfg, home: home}
+	if a.Namespace == "" {
+		a.Namespace = DefaultNamespace
+		if text, err := os.ReadFile(podNamespace); err == nil {
+			a.Namespace = strings.TrimSpace(string(text))
+		}
+	}
+	for wait := firstPause; ; wait = min(2*wait, longestPause) {
+		began := time.Now()
+		err := a.prepare(ctx)
+		if err == nil {
+			err = a.lead(ctx)
+		}
+		switch {
+		case ctx.Err() != nil:
+			return context.Cause(ctx)
+		case !errors.Is(err, errLost) && !fault.Is(err, fault.Unavailable):
+			return err
+		case time.Since(began) > longestPause:
+			wait = firstPause
+		}
+		a.Log.WarnContext(ctx, "the GitOps agent begins again", "agent", a.Agent.ID, "after", wait, "error", err)
+		select {
+		case <-ctx.Done():
+			return context.Cause(ctx)
+		case <-time.After(wait):
+		}
+	}
+}
+
+// The pauses between tries of an agent whose cluster can't be reached, or that
+// another process leads.
+const firstPause, longestPause = time.Second, time.Minute
+
+// agent is one process of an agent.
+type agent struct {
+	Config
+
+	home *applying.Cluster
+	uid  string // of the cluster
+}
+
+// label is the value of object.LabelAgent.
+func (a *agent) label() string {
+	sum := sha256.Sum256([]byte(a.Agent.Org + "/" + a.Agent.Project + "/" + a.Agent.ID))
+	return hex.EncodeToString(sum[:4])
+}
+
+var namespaces = schema.GroupVersionKind{Version: "v1", Kind: "Namespace"}
+
+// prepare finds out where the agent is, and makes its namespace if there is none.
+func (a *agent) prepare(ctx context.Context) error {
+	system, err := a.home.Get(ctx, applying.Named(namespaces, object.Key{Name: "kube-system"}))
+	if err != nil {
+		return fmt.Errorf("find out which cluster this is: %w", err)
+	}
+	if system != nil {
+		a.uid = string(system.GetUID())
+	}
+	own := applying.Named(namespaces, object.Key{Name: a.Namespace})
+	there, err := a.home.Get(ctx, own)
+	if err == nil && there == nil {
+		_, err = a.home.Create(ctx, own, object.Manager)
+	}
+	if err != nil && fault.CodeOf(err) != fault.Forbidden { // it may be there, and not to be seen
+		return fmt.Errorf("make the agent's namespace: %w", err)
+	}
+	return nil
+}
+
+// leading does the agent's work as long as it leads.
+func (a *agent) leading(ctx context.Context, fence int64) error {
+	keep := &keeper{cluster: a.home, namespace: a.Namespace, label: a.label()}
+	kept, err := keep.load(ctx)
+	if err != nil {
+		return err
+	}
+	l, err := link.New(link.Config{
+		Client: a.Client, Kept: kept, Keep: keep.save, Log: a.Log,
+		Hello: protocol.Hello{
+			Lead: protocol.Lead{Agent: a.Agent, Fence: fence}, Version: a.Version, ClusterUID: a.uid, Namespace: a.Namespace,
+		},
+	})
+	if err != nil {
+		return err
+	}
+	sources := source.New(gitfetch.New(filepath.Join(a.Cache, "git"), a.HostKeys), chart.NewRepos(filepath.Join(a.Cache, "charts")), filepath.Join(a.Cache, "artifacts"))
+	r := reconcile.New(reconcile.Config{
+		Agent: a.label(), Home: a.home, Namespace: a.Namespace, Sources: sources,
+		Renderer: render.New(sources, sandbox.New(a.Memory), filepath.Join(a.Cache, "render")), Log: a.Log,
+		Report: func(k reconcile.Key, v *reconcile.View) {
+			if err := l.Report(protocol.AppKey(k), summary(v)); err != nil {
+				a.Log.WarnContext(ctx, "a report can't be made", "app", k.Name, "error", err)
+			}
+		},
+		Synced: func(k reconcile.Key, e gitops.HistoryEntry) { l.Synced(protocol.AppKey(k), e) },
+	})
+	g, ctx := errgroup.WithContext(ctx)
+	g.Go(func() error { return r.Run(ctx) })
+	g.Go(func() error { return l.Run(ctx) })
+	g.Go(func() error { return follow(ctx, l, r) })
+	g.Go(func() error { return serve(ctx, l, r) })
+	return g.Wait()
+}
+
+// follow has the reconciler go by the documents as they change.
+func follow(ctx context.Context, l *link.Link, r *reconcile.Reconciler) error {
+	for {
+		docs, changed := l.Documents()
+		if docs.Known {
+			r.SetDocuments(reconcile.Documents{Applications: docs.Applications, Projects: docs.Projects})
+		}
+		select {
+		case <-ctx.Done():
+			return context.Cause(ctx)
+		case <-changed:
+		}
+	}
+}
+
+// serve does what people ask.
+func serve(ctx context.Context, l *link.Link, r *reconcile.Reconciler) error {
+	for {
+		select {
+		case <-ctx.Done():
+			return context.Cause(ctx)
+		case q := <-l.Requests():
+			answer(l, r, q)
+		}
+	}
+}
+
+func answer(l *link.Link, r *reconcile.Reconciler, q protocol.Request) {
+	result := func(err error) protocol.Result {
+		if err != nil {
+			return protocol.Result{Failed: true, Message: err.Error()}
+		}
+		return protocol.Result{}
+	}
+	k := reconcile.Key(q.App)
+	switch q.Kind {
+	case protocol.RequestSync:
+		var o gitops.Operation
+		if q.Operation != nil {
+			o = *q.Operation
+		}
+		l.Answer(q.ID, result(r.Sync(k, q.ID, o)))
+	case protocol.RequestRollback:
+		l.Answer(q.ID, result(r.Rollback(k, q.ID, reconcile.Rollback{History: q.History, Prune: q.Prune, DryRun: q.DryRun, By: q.By})))
+	case protocol.RequestRefresh:
+		l.Answer(q.ID, result(r.Refresh(k, q.Hard)))
+	case protocol.RequestTerminate:
+		l.Answer(q.ID, result(r.Terminate(k)))
+	case protocol.RequestDelete:
+		if err := r.Delete(k, q.Cascade, func(err error) { l.Answer(q.ID, result(err)) }); err != nil {
+			if fault.CodeOf(err) == fault.NotFound {
+				err = nil // it is gone
+			}
+			l.Answer(q.ID, result(err))
+		}
+	case protocol.RequestResources:
+		s, ok := r.Status(k)
+		if !ok {
+			l.Answer(q.ID, result(fault.New(fault.NotFound, "this agent has no application %s", q.App)))
+			return
+		}
+		doc, err := json.Marshal(s.Resources)
+		out := result(err)
+		out.Data = doc
+		l.Answer(q.ID, out)
+	default:
+		l.Answer(q.ID, result(fault.New(fault.Unsupported, "this agent, of an older version, can't do %s", q.Kind)))
+	}
+}
+
+// summary is what of a status is reported.
+func summary(s *reconcile.View) *protocol.Summary {
+	if s == nil {
+		return nil
+	}
+	out := &protocol.Summary{
+		Sync:   protocol.SyncSummary{Status: s.Sync.Status, Revision: s.Sync.Revision, Revisions: s.Sync.Revisions},
+		Health: s.Health, Conditions: s.Conditions, Images: s.Summary.Images, URLs: s.Summary.ExternalURLs, Hold: s.Held,
+	}
+	if o := s.OperationState; o != nil {
+		out.Operation = &protocol.OperationSummary{
+			Phase: o.Phase, Message: o.Message, Request: s.Request, By: o.Operation.InitiatedBy, StartedAt: o.StartedAt, FinishedAt: o.FinishedAt, Retry: o.RetryCount,
+		}
+	}
+	for _, r := range s.Resources {
+		if r.Hook {
+			continue
+		}
+		out.Counts.Objects++
+		if r.RequiresPruning {
+			out.Counts.ToPrune++
+		}
+		if r.Status == gitops.OutOfSync {
+			out.Counts.OutOfSync++
+		}
+		if r.Health != nil && r.Health.Status == gitops.Missing {
+			out.Counts.Missing++
+		}
+		if r.Health != nil && r.Health.Status == gitops.Degraded {
+			out.Counts.Degraded++
+		}
+	}
+	return out
+}
