@@ -82,7 +82,12 @@ func delegateCommand(a *app) *cobra.Command {
 			if keeps != nil {
 				keeps.Client = agent.NewClient(agent.ClientConfig{URL: cfg.URL, Token: cfg.Token, TLS: cfg.TLS})
 				keeps.Cache, keeps.Memory, keeps.HostKeys, keeps.Log = filepath.Join(cache, "gitops"), memory, keys, cfg.Log
-				g.Go(func() error { return gitops.Run(ctx, *keeps) })
+				g.Go(func() error {
+					if err := gitops.Run(ctx, *keeps); ctx.Err() == nil {
+						return err
+					}
+					return nil // it was told to stop
+				})
 			}
 			err = g.Wait()
 			if fault.Is(err, fault.Unauthenticated) {

@@ -16,6 +16,7 @@ import (
 	"github.com/slipway-cd/slipway/delegate/executor"
 	gitops "github.com/slipway-cd/slipway/delegate/gitops/agent"
 	"github.com/slipway-cd/slipway/pkg/fault"
+	"github.com/slipway-cd/slipway/pkg/ref"
 	"github.com/slipway-cd/slipway/pkg/task"
 	"github.com/slipway-cd/slipway/pkg/task/protocol"
 	"github.com/slipway-cd/slipway/pkg/wire"
@@ -58,9 +59,11 @@ func serveCommand(a *app) *cobra.Command {
 			if cfg.Log, err = logs.logger(a); err != nil {
 				return err
 			}
-			scope, err := a.caller.localScope()
-			if err != nil {
-				return err
+			var scope ref.Scope
+			if gitOps.agent != "" { // all else goes without the config file
+				if scope, err = a.caller.localScope(); err != nil {
+					return err
+				}
 			}
 			keeps, err := gitOps.read(scope)
 			if err != nil {
