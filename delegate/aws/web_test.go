@@ -177,7 +177,7 @@ func TestATokenThatAWSRefuses(t *testing.T) {
 			t.Parallel()
 			w := testaws.NewWorld(t)
 			w.Fail("sts:AssumeRoleWithWebIdentity", testaws.Fault{Code: code, Message: "no", Times: -1})
-			all := aws.Accesses{Options: []func(*config.LoadOptions) error{config.WithBaseEndpoint(w.Endpoint), config.WithRetryMaxAttempts(1)}}
+			all := aws.Accesses{Options: []func(*config.LoadOptions) error{config.WithBaseEndpoint(w.Endpoint), config.WithRetryer(func() sdk.Retryer { return sdk.NopRetryer{} })}}
 			ctx := tokens(t.Context(), "t1")
 			access, err := all.Get(ctx, byToken(), "x1")
 			if err != nil {

@@ -31,7 +31,7 @@ import (
 func (x *exam) aws(ctx context.Context, p probe.AWS) {
 	// A region is needed only to find the nearest STS.
 	options := append([]func(*config.LoadOptions) error{
-		config.WithDefaultRegion("us-east-1"), config.WithHTTPClient(awsClient(x.cfg.Patience)), config.WithRetryMaxAttempts(1),
+		config.WithDefaultRegion("us-east-1"), config.WithHTTPClient(awsClient(x.cfg.Patience)), config.WithRetryer(func() sdk.Retryer { return sdk.NopRetryer{} }),
 	}, x.cfg.AWS...)
 	p.AWS.BackOff = nil
 	cfg, err := aws.Config(ctx, p.AWS, options...)

@@ -283,11 +283,15 @@ func (s *reconciled) deleteApplication(ctx context.Context, in *struct {
 	if err != nil {
 		return nil, err
 	}
-	if _, err := s.Store.Entity(ctx, key); err != nil {
+	e, err := s.Store.Entity(ctx, key)
+	if err != nil {
 		return nil, err
 	}
+	if in.Version >= 0 && in.Version != e.Version {
+		return nil, fault.New(fault.StaleVersion, "%s has version %d; found version %d in the request", key.Describe(), e.Version, in.Version)
+	}
 	// The agent is asked first: what is asked of one that isn't there any more
-	// could be lost, and what is asked of one that stays changes nothing.
+	// could be lost.
 	asked, err := s.Mirror.Ask(ctx, key, protocol.Request{Kind: protocol.RequestDelete, App: protocol.AppKey{Name: key.ID}, Cascade: in.Cascade}, author(ctx))
 	if err != nil {
 		return nil, err

@@ -85,10 +85,13 @@ func (d agents) agent(v yamldoc.Value, e *Entity) *gitops.Agent {
 		"operator": d.Supported(&operator, "operator", []string{"ARGO", "UNKNOWN"}, "FLAMINGO"),
 		"metadata": func(v yamldoc.Value) {
 			d.Fields(v, document.Keys{
-				"namespace": func(v yamldoc.Value) { a.Namespace = d.String(v).Value }, "highAvailability": d.Flag(nil),
-				"isNamespaced":         func(v yamldoc.Value) { a.Namespaced = d.Bool(v).Value },
-				"existingInstallation": d.Flag(nil), "infraType": d.Word(&infra, "UNSET", "OPENSHIFT"),
-				"mappedProjects": document.Nothing, "deployedApplicationCount": document.Nothing,
+				"namespace": func(v yamldoc.Value) { a.Namespace = d.String(v).Value },
+				// Processes of one agent take turns by themselves, however many are started.
+				"highAvailability":     d.Flag(nil),
+				"isNamespaced":         d.Refuse("an agent without rights for its whole cluster isn't supported"),
+				"existingInstallation": d.Refuse("an agent beside an Argo CD isn't supported"),
+				"infraType":            d.Supported(&infra, "kind of cluster", []string{"UNSET"}, "OPENSHIFT"),
+				"mappedProjects":       document.Nothing, "deployedApplicationCount": document.Nothing,
 			})
 		},
 		"health": document.Nothing, "version": document.Nothing, "upgradeAvailable": document.Nothing, "prefixedIdentifier": document.Nothing,

@@ -11,6 +11,4 @@ const (
 type Agent struct {
 	// Namespace is where its own documents live; empty: its pod's.
 	Namespace string
-	// Namespaced: it has no rights for a whole cluster.
-	Namespaced bool
 }

@@ -208,12 +208,16 @@ func newMachine(ctx context.Context, db *sqlitedb.DB, cfg ServeConfig) (*machine
 	}
 	m.plane = plane.New(plane.Parts{
 		Store: m.store.Store, Runner: embedded.New(m.machines), Waker: m.settled.waker(m.hub), Settle: db.Settle, Master: key, URL: cfg.URL, Alone: true, Changed: m.changes.Changed,
-		Mail: server, Limits: cfg.Limits, Heartbeat: cfg.Heartbeat, NoDelegateAfter: cfg.NoDelegateAfter, Trace: m.traces, Version: cfg.Version, Log: cfg.Log,
+		GitOpsEvery: gitOpsEvery, Mail: server, Limits: cfg.Limits, Heartbeat: cfg.Heartbeat, NoDelegateAfter: cfg.NoDelegateAfter, Trace: m.traces, Version: cfg.Version, Log: cfg.Log,
 	})
 	m.server = api.New(m.served())
 	m.api = m.settled.handler(m.server)
 	return m, nil
 }
+
+// gitOpsEvery is between the questions of a GitOps agent, which nothing wakes: a
+// request costs nothing here, and who has asked for a sync waits for one.
+const gitOpsEvery = time.Second
 
 // served is what the API answers from.
 func (m *machine) served() api.Config {

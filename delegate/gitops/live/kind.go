@@ -2,6 +2,7 @@ package live
 
 import (
 	"context"
+	"errors"
 	"sync"
 	"time"
 
@@ -32,10 +33,14 @@ type kind struct {
 	problem    error // why not
 }
 
+// errDropped is why a kind is watched no longer: it has gone, or nobody wants it.
+var errDropped = errors.New("the kind isn't watched any more")
+
 // start watches a kind: in the whole cluster, or in each namespace that may be
 // seen. The lock is held.
 func (w *Watcher) start(ctx context.Context, loops *sync.WaitGroup, gk schema.GroupKind, m *meta.RESTMapping) *kind {
-	ctx, stop := context.WithCancel(ctx)
+	ctx, cancel := context.WithCancelCause(ctx)
+	stop := func() { cancel(errDropped) }
 	k := &kind{
 		group: gk, kind: m.GroupVersionKind, resource: m.Resource, namespaced: m.Scope.Name() == meta.RESTScopeNameNamespace,
 		whole: w.cfg.HasHealth(gk), stop: stop, objects: map[place]*entry{},

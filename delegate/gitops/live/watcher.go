@@ -369,7 +369,10 @@ func (w *Watcher) lost(ctx context.Context, gone []*entry) {
 			o := applying.Named(e.kind.kind, e.key())
 			found, err := w.cfg.Cluster.Get(ctx, o)
 			switch {
-			case ctx.Err() != nil:
+			case ctx.Err() != nil: // a kind that goes takes its objects along, which may have been gone before it was
+				if errors.Is(context.Cause(ctx), errDropped) && w.wants(e.kind.group) {
+					w.cfg.Changed(Event{Key: e.key(), Before: e.object()})
+				}
 			case err != nil && !errors.Is(err, applying.ErrNoKind):
 				w.cfg.Log.WarnContext(ctx, "an object that has gone from sight can't be read", "object", e.key().String(), "error", err)
 				w.cfg.Changed(Event{Key: e.key(), Before: e.object()}) // whoever goes by it reads it before he acts
@@ -379,6 +382,12 @@ func (w *Watcher) lost(ctx context.Context, gone []*entry) {
 			return nil
 		})
 	}
+}
+
+func (w *Watcher) wants(gk schema.GroupKind) bool {
+	w.mu.RLock()
+	defer w.mu.RUnlock()
+	return w.wanted[gk]
 }
 
 // signal sets a signal that a channel of one holds.

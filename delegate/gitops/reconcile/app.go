@@ -104,7 +104,7 @@ func (a *app) step(ctx context.Context, loops *sync.WaitGroup, in inputs, docs D
 		return now.Add(a.pause())
 	}
 	if fresh || in.refresh || a.pollAt.IsZero() || !now.Before(a.pollAt) {
-		a.refresh(ctx, in.hard, in.refresh || fresh)
+		_ = a.refresh(ctx, in.hard, in.refresh || fresh) // it is told
 	}
 	if in.hard {
 		a.verdicts = nil
@@ -117,11 +117,10 @@ func (a *app) step(ctx context.Context, loops *sync.WaitGroup, in inputs, docs D
 			a.holds(*in.back, *in.sync)
 		} else if r := in.sync.Sync; a.rec.Hold != nil && (r == nil || r.Revision == "" && r.Revisions == nil && r.Resources == nil && !r.DryRun) {
 			a.rec.Hold = nil // somebody wants what is tracked
-			a.refresh(ctx, false, true)
 		}
 		a.begin(ctx, *in.sync, false)
 		if in.back != nil {
-			a.refresh(ctx, false, false)
+			_ = a.refresh(ctx, false, false) // it is told
 		}
 	} else if o := a.doc.Operation; o != nil && a.rec.Run == nil && !reflect.DeepEqual(a.rec.Document, o) {
 		a.rec.Document = o
@@ -222,8 +221,9 @@ func (a *app) pause() time.Duration {
 // there is a target.
 const maxQuietFailures = 3
 
-// refresh finds out what the application is to be.
-func (a *app) refresh(ctx context.Context, hard, asked bool) {
+// refresh finds out what the application is to be. Where that fails it stays what it
+// was, which is told with the application; the error is for who asks.
+func (a *app) refresh(ctx context.Context, hard, asked bool) error {
 	since := a.r.clock()
 	if !asked {
 		since = since.Add(-pollEvery / 2) // what another application of the repository was told will do
@@ -249,7 +249,7 @@ func (a *app) refresh(ctx context.Context, hard, asked bool) {
 				a.target = last
 			}
 		}
-		return
+		return err
 	}
 	a.failures, a.found = 0, notices
 	a.pollAt = a.r.nextPoll()
@@ -258,6 +258,7 @@ func (a *app) refresh(ctx context.Context, hard, asked bool) {
 	if err := a.watch(ctx, nil); err != nil {
 		a.found = append(a.found, gitops.Condition{Type: gitops.ConditionComparisonError, Message: err.Error()})
 	}
+	return nil
 }
 
 // look resolves and renders.

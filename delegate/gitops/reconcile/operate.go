@@ -78,6 +78,13 @@ func (a *app) targetOf(ctx context.Context, run *run) (*target, error) {
 		if req.Revision != "" {
 			asked = []string{req.Revision}
 		}
+		own := len(asked) == 0 && reflect.DeepEqual(sources, a.doc.Spec.All())
+		if own && !run.Operation.InitiatedBy.Automated { // who asks wants what there is now
+			if err := a.refresh(ctx, false, true); err != nil {
+				return nil, err
+			}
+			return a.load(ctx, a.target)
+		}
 		if len(asked) == 0 && a.target != nil && reflect.DeepEqual(sources, a.target.sources) {
 			return a.load(ctx, a.target)
 		}
@@ -190,7 +197,7 @@ func (a *app) operate(ctx context.Context) time.Time {
 	}
 	again := !run.RetryAt.IsZero()
 	if r := run.Operation.Sync; again && syncing.RetryOf(run.Operation, a.doc.Spec.SyncPolicy).Refresh && a.target != nil {
-		a.refresh(ctx, false, true)
+		_ = a.refresh(ctx, false, true) // it goes on with what it has
 		if r.Revision == "" && r.Revisions == nil && r.Source == nil && r.Sources == nil {
 			run.Sources, run.Revisions = a.target.sources, a.target.revisions
 		}

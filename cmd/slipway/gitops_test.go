@@ -1,0 +1,163 @@
+package main
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"io/fs"
+	"net"
+	"os"
+	"path/filepath"
+	"regexp"
+	"testing"
+	"time"
+
+	"github.com/rogpeppe/go-internal/testscript"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/client-go/tools/clientcmd"
+
+	"github.com/slipway-cd/slipway/delegate/applying"
+	"github.com/slipway-cd/slipway/internal/gitserver/gittest"
+	"github.com/slipway-cd/slipway/internal/testcluster"
+	"github.com/slipway-cd/slipway/internal/testport"
+	"github.com/slipway-cd/slipway/pkg/gitops/object"
+	"github.com/slipway-cd/slipway/pkg/task"
+)
+
+// TestGitOps runs the scripts of testdata/gitops on a real cluster, with a
+// repository on loopback. "commit FOLDER" commits files, of which an empty one goes;
+// "ready" waits for the server; REPOSITORY and NAMESPACE in apps.yaml are the script's own. "live KIND NAME" shows
+// an object, "edit KIND NAME KEY VALUE" changes its data as somebody else,
+// "until-live KIND NAME PATTERN" and "until-gone KIND NAME" wait.
+func TestGitOps(t *testing.T) {
+	t.Parallel()
+	kubeconfig, namespace := testcluster.Namespace(t)
+	config, err := clientcmd.BuildConfigFromFlags("", kubeconfig)
+	if err != nil {
+		t.Fatal(err)
+	}
+	c, err := applying.Connect(task.Cluster{URL: config.Host, Token: config.BearerToken, CAPEM: string(config.CAData)})
+	if err != nil {
+		t.Fatal(err)
+	}
+	w := &watched{cluster: c, namespace: namespace, git: gittest.New(t)}
+	free, err := testport.Free(1)
+	if err != nil {
+		t.Fatal(err)
+	}
+	testscript.Run(t, testscript.Params{
+		Dir: filepath.Join("testdata", "gitops"),
+		Setup: func(e *testscript.Env) error {
+			e.Setenv("HOME", e.WorkDir)
+			e.Setenv("SLIPWAY_CONFIG", filepath.Join(e.WorkDir, "config.yaml"))
+			e.Setenv("KUBECONFIG", kubeconfig)
+			e.Setenv("NAMESPACE", namespace)
+			e.Setenv("ADDR", free[0])
+			apps := filepath.Join(e.WorkDir, "apps.yaml")
+			text, err := os.ReadFile(apps)
+			if err != nil {
+				return err
+			}
+			text = regexp.MustCompile("REPOSITORY").ReplaceAllLiteral(text, []byte(w.git.URL))
+			return os.WriteFile(apps, regexp.MustCompile("NAMESPACE").ReplaceAllLiteral(text, []byte(namespace)), 0o600)
+		},
+		Cmds: map[string]func(*testscript.TestScript, bool, []string){
+			"ready": ready, "commit": w.commit, "live": w.live, "edit": w.edit, "until-live": w.untilLive, "until-gone": w.untilGone,
+		},
+		RequireExplicitExec: true,
+	})
+}
+
+// ready waits until a server answers.
+func ready(ts *testscript.TestScript, _ bool, _ []string) {
+	for end := time.Now().Add(time.Minute); ; time.Sleep(10 * time.Millisecond) {
+		c, err := net.Dial("tcp", ts.Getenv("ADDR")) //nolint:noctx // it is loopback
+		if err == nil {
+			ts.Check(c.Close())
+			return
+		}
+		if time.Now().After(end) {
+			ts.Fatalf("no server answers: %v", err)
+		}
+	}
+}
+
+// watched is what the scripts look at.
+type watched struct {
+	cluster   *applying.Cluster
+	namespace string
+	git       *gittest.Repository
+}
+
+func (w *watched) commit(ts *testscript.TestScript, _ bool, args []string) {
+	root, files := ts.MkAbs(args[0]), map[string]string{}
+	ts.Check(filepath.WalkDir(root, func(path string, d fs.DirEntry, err error) error {
+		if err != nil || d.IsDir() {
+			return err
+		}
+		text, err := os.ReadFile(path)
+		name, _ := filepath.Rel(root, path) // it is below
+		files[filepath.ToSlash(name)] = string(text)
+		return err
+	}))
+	w.git.Commit(files)
+}
+
+func (w *watched) get(ts *testscript.TestScript, kind, name string) *unstructured.Unstructured {
+	bare := applying.Named(schema.GroupVersionKind{Version: "v1", Kind: kind}, object.Key{Kind: kind, Namespace: w.namespace, Name: name})
+	o, err := w.cluster.Get(context.Background(), bare)
+	ts.Check(err)
+	return o
+}
+
+func (w *watched) live(ts *testscript.TestScript, neg bool, args []string) {
+	o := w.get(ts, args[0], args[1])
+	if (o == nil) != neg {
+		ts.Fatalf("%s %s is there: %v", args[0], args[1], o != nil)
+	}
+	if o != nil {
+		text, err := json.Marshal(o.Object["data"])
+		ts.Check(err)
+		_, err = fmt.Fprintf(ts.Stdout(), "%s\n", text)
+		ts.Check(err)
+	}
+}
+
+func (w *watched) edit(ts *testscript.TestScript, _ bool, args []string) {
+	o := w.get(ts, args[0], args[1])
+	if o == nil {
+		ts.Fatalf("%s %s isn't there", args[0], args[1])
+	}
+	body, err := json.Marshal(map[string]any{"data": map[string]string{args[2]: args[3]}})
+	ts.Check(err)
+	_, err = w.cluster.Patch(context.Background(), o, types.MergePatchType, body, "somebody")
+	ts.Check(err)
+}
+
+// until waits for an object to be as it is wanted: an agent sees changes by itself.
+func (w *watched) until(ts *testscript.TestScript, kind, name string, wanted func(*unstructured.Unstructured) bool) {
+	for end := time.Now().Add(2 * time.Minute); ; time.Sleep(20 * time.Millisecond) {
+		o := w.get(ts, kind, name)
+		if wanted(o) {
+			return
+		}
+		if time.Now().After(end) {
+			ts.Fatalf("%s %s is %v", kind, name, o)
+		}
+	}
+}
+
+func (w *watched) untilLive(ts *testscript.TestScript, _ bool, args []string) {
+	pattern := regexp.MustCompile(args[2])
+	w.until(ts, args[0], args[1], func(o *unstructured.Unstructured) bool {
+		text, err := json.Marshal(o)
+		ts.Check(err)
+		return pattern.Match(text)
+	})
+}
+
+func (w *watched) untilGone(ts *testscript.TestScript, _ bool, args []string) {
+	w.until(ts, args[0], args[1], func(o *unstructured.Unstructured) bool { return o == nil })
+}
