@@ -72,14 +72,23 @@ func TestGitOps(t *testing.T) {
 
 // ready waits until a server answers.
 func ready(ts *testscript.TestScript, _ bool, _ []string) {
-	for end := time.Now().Add(time.Minute); ; time.Sleep(10 * time.Millisecond) {
+	wait(ts, "a server that answers", func() bool {
 		c, err := net.Dial("tcp", ts.Getenv("ADDR")) //nolint:noctx // it is loopback
-		if err == nil {
-			ts.Check(c.Close())
-			return
-		}
-		if time.Now().After(end) {
-			ts.Fatalf("no server answers: %v", err)
+		return err == nil && c.Close() == nil
+	})
+}
+
+// wait looks until what is waited for is there: nothing tells of it.
+func wait(ts *testscript.TestScript, what string, there func() bool) {
+	ctx, cancel := context.WithTimeout(context.Background(), 2*time.Minute)
+	defer cancel()
+	again := time.NewTicker(20 * time.Millisecond)
+	defer again.Stop()
+	for !there() {
+		select {
+		case <-ctx.Done():
+			ts.Fatalf("%s hasn't come", what)
+		case <-again.C:
 		}
 	}
 }
@@ -136,28 +145,15 @@ func (w *watched) edit(ts *testscript.TestScript, _ bool, args []string) {
 	ts.Check(err)
 }
 
-// until waits for an object to be as it is wanted: an agent sees changes by itself.
-func (w *watched) until(ts *testscript.TestScript, kind, name string, wanted func(*unstructured.Unstructured) bool) {
-	for end := time.Now().Add(2 * time.Minute); ; time.Sleep(20 * time.Millisecond) {
-		o := w.get(ts, kind, name)
-		if wanted(o) {
-			return
-		}
-		if time.Now().After(end) {
-			ts.Fatalf("%s %s is %v", kind, name, o)
-		}
-	}
-}
-
 func (w *watched) untilLive(ts *testscript.TestScript, _ bool, args []string) {
 	pattern := regexp.MustCompile(args[2])
-	w.until(ts, args[0], args[1], func(o *unstructured.Unstructured) bool {
-		text, err := json.Marshal(o)
+	wait(ts, args[2], func() bool {
+		text, err := json.Marshal(w.get(ts, args[0], args[1]))
 		ts.Check(err)
 		return pattern.Match(text)
 	})
 }
 
 func (w *watched) untilGone(ts *testscript.TestScript, _ bool, args []string) {
-	w.until(ts, args[0], args[1], func(o *unstructured.Unstructured) bool { return o == nil })
+	wait(ts, "the end of "+args[1], func() bool { return w.get(ts, args[0], args[1]) == nil })
 }
