@@ -16,14 +16,12 @@ import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/types"
-	"k8s.io/client-go/tools/clientcmd"
 
 	"github.com/slipway-cd/slipway/delegate/applying"
+	"github.com/slipway-cd/slipway/delegate/applying/applyingtest"
 	"github.com/slipway-cd/slipway/internal/gitserver/gittest"
-	"github.com/slipway-cd/slipway/internal/testcluster"
 	"github.com/slipway-cd/slipway/internal/testport"
 	"github.com/slipway-cd/slipway/pkg/gitops/object"
-	"github.com/slipway-cd/slipway/pkg/task"
 )
 
 // TestGitOps runs the scripts of testdata/gitops on a real cluster, with a
@@ -33,15 +31,7 @@ import (
 // "until-live KIND NAME PATTERN" and "until-gone KIND NAME" wait.
 func TestGitOps(t *testing.T) {
 	t.Parallel()
-	kubeconfig, namespace := testcluster.Namespace(t)
-	config, err := clientcmd.BuildConfigFromFlags("", kubeconfig)
-	if err != nil {
-		t.Fatal(err)
-	}
-	c, err := applying.Connect(task.Cluster{URL: config.Host, Token: config.BearerToken, CAPEM: string(config.CAData)})
-	if err != nil {
-		t.Fatal(err)
-	}
+	c, kubeconfig, namespace := applyingtest.Connect(t)
 	w := &watched{cluster: c, namespace: namespace, git: gittest.New(t)}
 	free, err := testport.Free(1)
 	if err != nil {

@@ -6,30 +6,20 @@ import (
 	"time"
 
 	"github.com/google/go-cmp/cmp"
-	"k8s.io/client-go/tools/clientcmd"
 
 	"github.com/slipway-cd/slipway/delegate/applying"
+	"github.com/slipway-cd/slipway/delegate/applying/applyingtest"
 	"github.com/slipway-cd/slipway/delegate/gitops/reconcile"
-	"github.com/slipway-cd/slipway/internal/testcluster"
 	"github.com/slipway-cd/slipway/pkg/gitops"
 	"github.com/slipway-cd/slipway/pkg/gitops/object"
 	"github.com/slipway-cd/slipway/pkg/gitops/protocol"
-	"github.com/slipway-cd/slipway/pkg/task"
 )
 
 // TestDocumentsAreKept: the next process has them, and if the set that was written
 // last isn't whole, those of before.
 func TestDocumentsAreKept(t *testing.T) {
 	t.Parallel()
-	kubeconfig, namespace := testcluster.Namespace(t)
-	config, err := clientcmd.BuildConfigFromFlags("", kubeconfig)
-	if err != nil {
-		t.Fatal(err)
-	}
-	c, err := applying.Connect(task.Cluster{URL: config.Host, Token: config.BearerToken, CAPEM: string(config.CAData)})
-	if err != nil {
-		t.Fatal(err)
-	}
+	c, _, namespace := applyingtest.Connect(t)
 	one := []protocol.Document{{ID: "a", Kind: protocol.KindApplication, Version: 1, Body: []byte(`{"metadata":{"name":"a"}}`)}}
 	two := append(one, protocol.Document{ID: "b", Kind: protocol.KindProject, Version: 7, Body: []byte(`{}`)})
 	k := &keeper{cluster: c, namespace: namespace, label: "0badcafe"}

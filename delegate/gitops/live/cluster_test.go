@@ -12,15 +12,13 @@ import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/types"
-	"k8s.io/client-go/tools/clientcmd"
 	"sigs.k8s.io/yaml"
 
 	"github.com/slipway-cd/slipway/delegate/applying"
+	"github.com/slipway-cd/slipway/delegate/applying/applyingtest"
 	"github.com/slipway-cd/slipway/delegate/manifest"
-	"github.com/slipway-cd/slipway/internal/testcluster"
 	"github.com/slipway-cd/slipway/pkg/gitops"
 	"github.com/slipway-cd/slipway/pkg/gitops/object"
-	"github.com/slipway-cd/slipway/pkg/task"
 )
 
 // site is a namespace of a real cluster, whose name is an agent's, too: what one
@@ -33,11 +31,7 @@ type site struct {
 
 func newSite(tb testing.TB) *site {
 	tb.Helper()
-	kubeconfig, namespace := testcluster.Namespace(tb)
-	config, err := clientcmd.BuildConfigFromFlags("", kubeconfig)
-	check(tb, err)
-	c, err := applying.Connect(task.Cluster{URL: config.Host, Token: config.BearerToken, CAPEM: string(config.CAData)})
-	check(tb, err)
+	c, _, namespace := applyingtest.Connect(tb)
 	return &site{c, namespace}
 }
 

@@ -273,7 +273,7 @@ func (w *Watcher) Want(ctx context.Context, kinds []schema.GroupKind) error {
 		for _, gk := range kinds {
 			known, problem := w.state(gk)
 			if problem != nil && err == nil {
-				err = fault.New(fault.CodeOf(problem), "%s can't be watched: %w", gk, problem).Causing(fault.Failures(problem)...)
+				err = fault.Wrap(problem, "%s can't be watched", gk)
 			}
 			seen = seen && (known || problem != nil)
 		}

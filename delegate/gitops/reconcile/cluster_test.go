@@ -15,20 +15,18 @@ import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/types"
-	"k8s.io/client-go/tools/clientcmd"
 
 	"github.com/slipway-cd/slipway/delegate/applying"
+	"github.com/slipway-cd/slipway/delegate/applying/applyingtest"
 	"github.com/slipway-cd/slipway/delegate/gitfetch"
 	"github.com/slipway-cd/slipway/delegate/gitops/render"
 	"github.com/slipway-cd/slipway/delegate/gitops/source"
 	"github.com/slipway-cd/slipway/delegate/helm/chart"
 	"github.com/slipway-cd/slipway/delegate/sandbox"
 	"github.com/slipway-cd/slipway/internal/gitserver/gittest"
-	"github.com/slipway-cd/slipway/internal/testcluster"
 	"github.com/slipway-cd/slipway/pkg/fault"
 	"github.com/slipway-cd/slipway/pkg/gitops"
 	"github.com/slipway-cd/slipway/pkg/gitops/object"
-	"github.com/slipway-cd/slipway/pkg/task"
 )
 
 func TestMain(m *testing.M) {
@@ -61,15 +59,7 @@ type world struct {
 
 func newWorld(tb testing.TB) *world {
 	tb.Helper()
-	kubeconfig, namespace := testcluster.Namespace(tb)
-	config, err := clientcmd.BuildConfigFromFlags("", kubeconfig)
-	if err != nil {
-		tb.Fatal(err)
-	}
-	c, err := applying.Connect(task.Cluster{URL: config.Host, Token: config.BearerToken, CAPEM: string(config.CAData)})
-	if err != nil {
-		tb.Fatal(err)
-	}
+	c, _, namespace := applyingtest.Connect(tb)
 	return &world{TB: tb, cluster: c, namespace: namespace, git: gittest.New(tb), cache: tb.TempDir(), status: map[Key]gitops.ApplicationStatus{}, moved: make(chan struct{})}
 }
 

@@ -31,22 +31,13 @@ type hold struct {
 
 // Rollback asks for a rollback. The id is the request's, as of Sync.
 func (r *Reconciler) Rollback(k Key, id string, b Rollback) error {
-	return r.ask(k, func(a *app) error {
-		if id != "" && id == a.asked {
-			return nil
-		}
-		if a.operating || a.in.sync != nil {
-			return fault.New(fault.Conflict, "another operation is in progress on application %s", k.tracked())
-		}
-		if err := r.open(a.in.doc); err != nil {
-			return err
-		}
+	return r.operation(k, id, func(a *app) error {
 		if a.shown == nil {
 			return fault.New(fault.Conflict, "application %s was never looked at yet", k.tracked())
 		}
 		entry, err := entryOf(a.shown.History, b.History)
 		if err != nil {
-			return fault.New(fault.CodeOf(err), "application %s: %w", k.tracked(), err)
+			return fault.Wrap(err, "application %s", k.tracked())
 		}
 		a.in.sync = &gitops.Operation{
 			InitiatedBy: gitops.Initiator{Username: b.By},
@@ -55,7 +46,7 @@ func (r *Reconciler) Rollback(k Key, id string, b Rollback) error {
 				SyncStrategy: &gitops.SyncStrategy{Apply: &gitops.SyncStrategyForce{}},
 			},
 		}
-		a.in.back, a.asked = &entry, id
+		a.in.back = &entry
 		return nil
 	})
 }

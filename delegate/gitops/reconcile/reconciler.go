@@ -248,6 +248,15 @@ func (r *Reconciler) ask(k Key, change func(*app) error) error {
 // Sync asks for a sync. There is one at a time. The id is the request's: what was
 // begun for it isn't begun again.
 func (r *Reconciler) Sync(k Key, id string, o gitops.Operation) error {
+	return r.operation(k, id, func(a *app) error {
+		a.in.sync = &o
+		return nil
+	})
+}
+
+// operation has an application begin something, unless it has begun something else,
+// or may not now.
+func (r *Reconciler) operation(k Key, id string, begin func(*app) error) error {
 	return r.ask(k, func(a *app) error {
 		if id != "" && id == a.asked {
 			return nil
@@ -258,7 +267,10 @@ func (r *Reconciler) Sync(k Key, id string, o gitops.Operation) error {
 		if err := r.open(a.in.doc); err != nil {
 			return err
 		}
-		a.in.sync, a.asked = &o, id
+		if err := begin(a); err != nil {
+			return err
+		}
+		a.asked = id
 		return nil
 	})
 }
