@@ -174,7 +174,7 @@ func follow(ctx context.Context, l *link.Link, r *reconcile.Reconciler) error {
 	for {
 		docs, changed := l.Documents()
 		if docs.Known {
-			r.SetDocuments(reconcile.Documents{Applications: docs.Applications, Projects: docs.Projects})
+			r.SetDocuments(reconcile.Documents{Applications: docs.Applications, Projects: docs.Projects, Known: docs.Access})
 		}
 		select {
 		case <-ctx.Done():

@@ -9,6 +9,7 @@ import (
 	"sync"
 
 	"github.com/slipway-cd/slipway/pkg/gitops"
+	"github.com/slipway-cd/slipway/pkg/gitops/access"
 	"github.com/slipway-cd/slipway/pkg/gitops/protocol"
 )
 
@@ -19,6 +20,10 @@ type Documents struct {
 	Known        bool
 	Applications []gitops.Application // by name
 	Projects     []gitops.Project     // by name
+	Access       access.Known
+
+	Clusters []access.Cluster
+	Settings map[string]string
 }
 
 // documents keeps them.
@@ -43,7 +48,8 @@ func newDocuments(kept []protocol.Document) (*documents, error) {
 
 // typed reads documents.
 func typed(all []protocol.Document) (Documents, error) {
-	var out Documents
+	out := Documents{Settings: map[string]string{}}
+	all = slices.SortedFunc(slices.Values(all), func(a, b protocol.Document) int { return strings.Compare(a.ID, b.ID) })
 	for _, one := range all {
 		var err error
 		switch one.Kind {
@@ -51,6 +57,19 @@ func typed(all []protocol.Document) (Documents, error) {
 			err = read(one, &out.Applications)
 		case protocol.KindProject:
 			err = read(one, &out.Projects)
+		case protocol.KindRepository:
+			err = read(one, &out.Access.Repositories)
+		case protocol.KindCluster:
+			err = read(one, &out.Clusters)
+		case protocol.KindCertificate:
+			err = readList(one, &out.Access.Certificates)
+		case protocol.KindKey:
+			err = readList(one, &out.Access.Keys)
+		case protocol.KindSettings:
+			var all []access.Settings
+			if err = read(one, &all); err == nil {
+				maps.Copy(out.Settings, all[0].Data)
+			}
 		}
 		if err != nil {
 			return out, err
@@ -67,6 +86,15 @@ func read[T any](d protocol.Document, to *[]T) error {
 		return fmt.Errorf("read document %s: %w", d.ID, err)
 	}
 	*to = append(*to, one)
+	return nil
+}
+
+func readList[T any](d protocol.Document, to *[]T) error {
+	var all []T
+	if err := json.Unmarshal(d.Body, &all); err != nil {
+		return fmt.Errorf("read document %s: %w", d.ID, err)
+	}
+	*to = append(*to, all...)
 	return nil
 }
 

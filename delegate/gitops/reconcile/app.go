@@ -264,7 +264,7 @@ func (a *app) refresh(ctx context.Context, hard, asked bool) error {
 // look resolves and renders.
 func (a *app) look(ctx context.Context, since time.Time, hard bool) (*target, []gitops.Condition, error) {
 	sources := a.doc.Spec.All()
-	found, err := a.r.cfg.Sources.Resolve(ctx, source.Wanted{Project: a.doc.Spec.Project, Sources: sources, Repositories: a.docs.Repositories, Since: since})
+	found, err := a.r.cfg.Sources.Resolve(ctx, source.Wanted{Project: a.doc.Spec.Project, Sources: sources, Known: &a.docs.Known, Since: since})
 	if err != nil {
 		return nil, nil, err
 	}
@@ -282,7 +282,7 @@ func (a *app) look(ctx context.Context, since time.Time, hard bool) (*target, []
 func (a *app) render(ctx context.Context, sources []gitops.Source, revisions []string, hard bool) (*target, error) {
 	q := render.Request{
 		App: a.key.Name, Namespace: a.doc.Spec.Destination.Namespace, Project: a.doc.Spec.Project,
-		Sources: sources, Revisions: revisions, Repositories: a.docs.Repositories, Hard: hard,
+		Sources: sources, Revisions: revisions, Known: &a.docs.Known, Hard: hard,
 	}
 	if a.target != nil {
 		q.Have = a.target.key

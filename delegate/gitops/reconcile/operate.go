@@ -95,7 +95,7 @@ func (a *app) targetOf(ctx context.Context, run *run) (*target, error) {
 		for i := range asked {
 			at[i].TargetRevision = asked[i]
 		}
-		found, err := a.r.cfg.Sources.Resolve(ctx, source.Wanted{Project: a.doc.Spec.Project, Sources: at, Repositories: a.docs.Repositories, Since: a.r.clock()})
+		found, err := a.r.cfg.Sources.Resolve(ctx, source.Wanted{Project: a.doc.Spec.Project, Sources: at, Known: &a.docs.Known, Since: a.r.clock()})
 		if err != nil {
 			return nil, err
 		}

@@ -16,6 +16,7 @@ import (
 	"github.com/slipway-cd/slipway/delegate/gitops/source"
 	"github.com/slipway-cd/slipway/pkg/fault"
 	"github.com/slipway-cd/slipway/pkg/gitops"
+	"github.com/slipway-cd/slipway/pkg/gitops/access"
 	"github.com/slipway-cd/slipway/pkg/gitops/object"
 	"github.com/slipway-cd/slipway/pkg/gitops/window"
 )
@@ -58,7 +59,7 @@ func (k Key) tracked() string {
 type Documents struct {
 	Applications []gitops.Application
 	Projects     []gitops.Project
-	Repositories []source.Repository
+	Known        access.Known
 	Clusters     []Cluster
 }
 

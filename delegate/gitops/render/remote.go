@@ -102,7 +102,7 @@ func (j *job) bring(ctx context.Context, entry string) (string, error) {
 	if len(j.remotes) >= maxRemotes {
 		return "", fault.New(fault.TooLarge, "the kustomization builds on more than %d other repositories", maxRemotes)
 	}
-	files, err := j.sources.Open(ctx, j.Project, &gitops.Source{RepoURL: r.repository}, j.Repositories, commit)
+	files, err := j.sources.Open(ctx, j.Project, &gitops.Source{RepoURL: r.repository}, j.Known, commit)
 	if err != nil {
 		return "", err
 	}
@@ -118,7 +118,7 @@ func (j *job) remoteCommit(ctx context.Context, repository, revision string) (st
 		since = time.Now()
 	}
 	got, err := j.sources.Resolve(ctx, source.Wanted{
-		Project: j.Project, Repositories: j.Repositories, Since: since, Sources: []gitops.Source{{RepoURL: repository, TargetRevision: revision}},
+		Project: j.Project, Known: j.Known, Since: since, Sources: []gitops.Source{{RepoURL: repository, TargetRevision: revision}},
 	})
 	if err != nil {
 		return "", err

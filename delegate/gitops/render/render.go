@@ -24,6 +24,7 @@ import (
 	"github.com/slipway-cd/slipway/delegate/sandbox"
 	"github.com/slipway-cd/slipway/pkg/fault"
 	"github.com/slipway-cd/slipway/pkg/gitops"
+	"github.com/slipway-cd/slipway/pkg/gitops/access"
 	"github.com/slipway-cd/slipway/pkg/gitops/object"
 )
 
@@ -54,17 +55,16 @@ func New(sources *source.Sources, box *sandbox.Sandbox, dir string) *Renderer {
 
 // Request is what is to be rendered, for what.
 type Request struct {
-	App       string // its name
-	Namespace string // of the destination
-	Project   string
-	Sources   []gitops.Source
-	Revisions []string // beside Sources, as source.Sources found them
-	// Repositories are all that are known, and templates of their credentials.
-	Repositories []source.Repository
-	KubeVersion  string   // of the cluster; empty: unknown
-	APIVersions  []string // group/version and group/version/Kind
-	Have         string   // key of the objects that the caller has; empty: none
-	Hard         bool     // what is kept doesn't count
+	App         string // its name
+	Namespace   string // of the destination
+	Project     string
+	Sources     []gitops.Source
+	Revisions   []string // beside Sources, as source.Sources found them
+	Known       *access.Known
+	KubeVersion string   // of the cluster; empty: unknown
+	APIVersions []string // group/version and group/version/Kind
+	Have        string   // key of the objects that the caller has; empty: none
+	Hard        bool     // what is kept doesn't count
 }
 
 // Result is what an application is to be.
@@ -141,7 +141,7 @@ type job struct {
 func (r *Renderer) open(ctx context.Context, q Request) (*job, error) {
 	j := &job{Request: q, sources: r.sources, sandbox: r.sandbox, used: map[string]string{}, unstable: map[object.Key][]string{}}
 	for i := range q.Sources {
-		files, err := r.sources.Open(ctx, q.Project, &q.Sources[i], q.Repositories, q.Revisions[i])
+		files, err := r.sources.Open(ctx, q.Project, &q.Sources[i], q.Known, q.Revisions[i])
 		if err != nil {
 			return nil, err
 		}

@@ -31,6 +31,7 @@ import (
 	"github.com/slipway-cd/slipway/internal/gitserver/gittest"
 	"github.com/slipway-cd/slipway/pkg/fault"
 	"github.com/slipway-cd/slipway/pkg/gitops"
+	"github.com/slipway-cd/slipway/pkg/gitops/access"
 )
 
 // chartFiles are those of a chart below a folder, whose one object shows its values.
@@ -426,14 +427,14 @@ func TestArtifactsOfARegistry(t *testing.T) {
 	push("1.1.0_build", static.NewLayer(packed(t, "1.1.0"), helm))
 	push("image", static.NewLayer([]byte("x"), types.DockerLayer))
 	push("two", static.NewLayer(packed(t, "1.0.0"), helm), static.NewLayer(packed(t, "1.2.0"), helm))
-	repositories := []source.Repository{{URL: "oci://" + at, Type: source.OCI, PlainHTTP: true}}
+	known := &access.Known{Repositories: []access.Repository{{URL: "oci://" + at, Type: access.OCI, PlainHTTP: true}}}
 	open := func(revision string) (render.Result, error) {
 		src := gitops.Source{RepoURL: "oci://" + at, TargetRevision: revision, Path: "."}
-		got, err := s.sources.Resolve(t.Context(), source.Wanted{Sources: []gitops.Source{src}, Repositories: repositories})
+		got, err := s.sources.Resolve(t.Context(), source.Wanted{Sources: []gitops.Source{src}, Known: known})
 		if err != nil {
 			return render.Result{}, err
 		}
-		return s.Render(t.Context(), render.Request{App: "app", Namespace: "demo", Sources: []gitops.Source{src}, Revisions: got.Revisions, Repositories: repositories})
+		return s.Render(t.Context(), render.Request{App: "app", Namespace: "demo", Sources: []gitops.Source{src}, Revisions: got.Revisions, Known: known})
 	}
 	for _, revision := range []string{"1.0.0", "1.*", "1.1.0+build"} {
 		got, err := open(revision)

@@ -11,13 +11,14 @@ import (
 	"github.com/slipway-cd/slipway/delegate/manifest"
 	"github.com/slipway-cd/slipway/pkg/fault"
 	"github.com/slipway-cd/slipway/pkg/gitops"
+	"github.com/slipway-cd/slipway/pkg/gitops/access"
 	lane "github.com/slipway-cd/slipway/pkg/swimlane/kubernetes"
 	"github.com/slipway-cd/slipway/pkg/task"
 )
 
 // charts is the place of a source's chart: an HTTP server with an index, or a
 // registry, whose address has no scheme.
-func (r Repository) charts(src *gitops.Source) (task.ChartRepo, lane.HelmFlags) {
+func charts(r access.Repository, src *gitops.Source) (task.ChartRepo, lane.HelmFlags) {
 	place := task.ChartRepo{URL: r.URL, Username: r.Username, Password: r.Password}
 	if r.EnableOCI || !strings.Contains(r.URL, "://") {
 		place.OCI = true
@@ -28,7 +29,7 @@ func (r Repository) charts(src *gitops.Source) (task.ChartRepo, lane.HelmFlags) 
 
 // version is the version of a chart that a source means. One that is written out is
 // not asked for.
-func (s *Sources) version(ctx context.Context, src *gitops.Source, r Repository, since time.Time) (string, error) {
+func (s *Sources) version(ctx context.Context, src *gitops.Source, r access.Repository, since time.Time) (string, error) {
 	if src.Chart == "" {
 		return "", fault.New(fault.Invalid, "%s is a repository of charts, and the source has no chart", r.URL)
 	}
@@ -36,8 +37,8 @@ func (s *Sources) version(ctx context.Context, src *gitops.Source, r Repository,
 	if _, err := semver.StrictNewVersion(strings.TrimPrefix(want, "v")); err == nil {
 		return want, nil
 	}
-	place, flags := r.charts(src)
-	question := strings.Join([]string{"chart", r.identity(), src.Chart, want}, "\n")
+	place, flags := charts(r, src)
+	question := strings.Join([]string{"chart", identity(r), src.Chart, want}, "\n")
 	a, err := s.ask(ctx, question, since, func(a *answer) { a.revision, a.err = s.charts.Version(ctx, place, src.Chart, want, flags) })
 	if fault.Is(err, fault.NotFound) {
 		return "", fault.New(fault.NotFound, "revision %q not found in %s: %w", want, r.URL, err)
@@ -49,8 +50,8 @@ func (s *Sources) version(ctx context.Context, src *gitops.Source, r Repository,
 }
 
 // openChart gives the files of a chart, whose topmost folder is the chart's.
-func (s *Sources) openChart(ctx context.Context, src *gitops.Source, r Repository, version string) (*Files, error) {
-	place, flags := r.charts(src)
+func (s *Sources) openChart(ctx context.Context, src *gitops.Source, r access.Repository, version string) (*Files, error) {
+	place, flags := charts(r, src)
 	m := &lane.Manifest{ID: src.Chart, Type: lane.HelmChart, Chart: &lane.Chart{Name: src.Chart, Version: version}, Store: task.Store{Charts: &place}}
 	got, err := s.charts.Fetch(ctx, manifest.Source{Stage: "gitops", Log: io.Discard}, m, flags)
 	if err != nil {

@@ -14,6 +14,7 @@ import (
 	"github.com/slipway-cd/slipway/delegate/helm/chart"
 	"github.com/slipway-cd/slipway/pkg/fault"
 	"github.com/slipway-cd/slipway/pkg/gitops"
+	"github.com/slipway-cd/slipway/pkg/gitops/access"
 )
 
 // recent is how old an answer of a host may be unless somebody wants a newer one.
@@ -38,8 +39,7 @@ func New(git *gitfetch.Fetcher, charts *chart.Repos, dir string) *Sources {
 type Wanted struct {
 	Project string // of the application
 	Sources []gitops.Source
-	// Repositories are all that are known, and templates of their credentials.
-	Repositories []Repository
+	Known   *access.Known
 	// Since is which answers of hosts are new enough; zero: those of the last half
 	// minute.
 	Since time.Time
@@ -60,7 +60,7 @@ func (s *Sources) Resolve(ctx context.Context, w Wanted) (Resolved, error) {
 	var out Resolved
 	for i := range w.Sources {
 		src := &w.Sources[i]
-		r, err := Choose(w.Project, src, w.Repositories)
+		r, err := w.Known.Repository(w.Project, src)
 		if err != nil {
 			return Resolved{}, err
 		}
@@ -76,22 +76,22 @@ func (s *Sources) Resolve(ctx context.Context, w Wanted) (Resolved, error) {
 	return out, nil
 }
 
-func (s *Sources) resolve(ctx context.Context, src *gitops.Source, r Repository, since time.Time) (revision, notice string, err error) {
-	switch r.kind(src) {
-	case Helm:
+func (s *Sources) resolve(ctx context.Context, src *gitops.Source, r access.Repository, since time.Time) (revision, notice string, err error) {
+	switch r.KindOf(src) {
+	case access.Helm:
 		revision, err = s.version(ctx, src, r, since)
-	case OCI:
+	case access.OCI:
 		revision, err = s.digest(ctx, src, r, since)
-	case Git:
+	case access.Git:
 		return s.commit(ctx, src, r, since)
 	default:
-		err = fault.New(fault.Invalid, "repository %s is of type %q; want git, helm or oci", r.URL, r.kind(src))
+		err = fault.New(fault.Invalid, "repository %s is of type %q; want git, helm or oci", r.URL, r.KindOf(src))
 	}
 	return revision, "", err
 }
 
 // commit is what a source in Git means.
-func (s *Sources) commit(ctx context.Context, src *gitops.Source, r Repository, since time.Time) (revision, notice string, err error) {
+func (s *Sources) commit(ctx context.Context, src *gitops.Source, r access.Repository, since time.Time) (revision, notice string, err error) {
 	if isCommit(src.TargetRevision) {
 		return src.TargetRevision, "", nil
 	}
@@ -116,8 +116,8 @@ func (s *Sources) commit(ctx context.Context, src *gitops.Source, r Repository, 
 
 // complete finds the commit that begins with some digits among those that were
 // fetched.
-func (s *Sources) complete(ctx context.Context, refs gitfetch.Refs, r Repository, digits string) (string, error) {
-	g := r.git()
+func (s *Sources) complete(ctx context.Context, refs gitfetch.Refs, r access.Repository, digits string) (string, error) {
+	g := git(r)
 	g.Commit = refs["HEAD"]
 	tree, err := s.git.Tree(ctx, g)
 	if err != nil {
@@ -139,8 +139,8 @@ type answer struct {
 const maxAsked = 1000
 
 // refs gives the names of a repository as of some time or later.
-func (s *Sources) refs(ctx context.Context, r Repository, since time.Time) (gitfetch.Refs, error) {
-	a, err := s.ask(ctx, r.identity(), since, func(a *answer) { a.refs, a.err = s.git.Refs(ctx, r.git()) })
+func (s *Sources) refs(ctx context.Context, r access.Repository, since time.Time) (gitfetch.Refs, error) {
+	a, err := s.ask(ctx, identity(r), since, func(a *answer) { a.refs, a.err = s.git.Refs(ctx, git(r)) })
 	if err != nil {
 		return nil, err
 	}
@@ -184,19 +184,19 @@ func (a *answer) failed() bool {
 }
 
 // Open gives the files of a source at a revision that Resolve gave.
-func (s *Sources) Open(ctx context.Context, project string, src *gitops.Source, repositories []Repository, revision string) (*Files, error) {
-	r, err := Choose(project, src, repositories)
+func (s *Sources) Open(ctx context.Context, project string, src *gitops.Source, known *access.Known, revision string) (*Files, error) {
+	r, err := known.Repository(project, src)
 	if err != nil {
 		return nil, err
 	}
-	switch r.kind(src) {
-	case Helm:
+	switch r.KindOf(src) {
+	case access.Helm:
 		return s.openChart(ctx, src, r, revision)
-	case OCI:
+	case access.OCI:
 		return s.openArtifact(ctx, src, r, revision)
-	case Git:
+	case access.Git:
 	}
-	g := r.git()
+	g := git(r)
 	g.Commit = revision
 	tree, err := s.git.Tree(ctx, g)
 	if err != nil {

@@ -98,37 +98,6 @@ func TestRevisions(t *testing.T) {
 	}
 }
 
-func TestChoose(t *testing.T) {
-	t.Parallel()
-	known := []source.Repository{
-		{URL: "https://example.com/team/app.git", Username: "everybody", Password: "e"},
-		{URL: "https://example.com/team/app", Project: "red", Username: "red", Password: "r"},
-		{URL: "https://example.com/team/bare"},
-		{URL: "https://example.com", Template: true, Username: "host", Password: "h"},
-		{URL: "https://example.com/team", Template: true, Username: "team", Password: "t"},
-		{URL: "https://example.com/team/b", Template: true, Username: "no folder", Password: "t"},
-		{URL: "https://example.com/blue", Template: true, Project: "blue", Username: "blue", Password: "b"},
-	}
-	for _, tt := range []struct{ project, url, user string }{
-		{"red", "https://Example.com/team/app/", "red"},
-		{"blue", "https://example.com/team/app", "everybody"},
-		{"", "https://example.com/team/app", "everybody"},
-		{"", "https://example.com/team/bare.git", "team"},
-		{"", "https://example.com/team/other", "team"},
-		{"", "https://example.com/other", "host"},
-		{"blue", "https://example.com/blue/app", "blue"},
-		{"red", "https://example.com/blue/app", "host"},
-		{"red", "https://example.org/team/app", ""},
-		{"red", "https://me:secret@example.org/team/app", "me"},
-		{"red", "https://me:secret@example.com/team/app", "red"},
-	} {
-		got, err := source.Choose(tt.project, &gitops.Source{RepoURL: tt.url}, known)
-		if err != nil || got.Username != tt.user || got.URL != strings.Replace(tt.url, "me:secret@", "", 1) {
-			t.Errorf("project %q, %s: %s opens %s, %v; want %s", tt.project, tt.url, got.Username, got.URL, err, tt.user)
-		}
-	}
-}
-
 // Links are followed in the repository; nothing leads out of it.
 func TestLinks(t *testing.T) {
 	t.Parallel()

@@ -80,8 +80,13 @@ type Documents struct {
 
 // The kinds of documents.
 const (
-	KindApplication = "Application"
-	KindProject     = "AppProject"
+	KindApplication = "Application" // gitops.Application
+	KindProject     = "AppProject"  // gitops.Project
+	KindRepository  = "Repository"  // access.Repository
+	KindCluster     = "Cluster"     // access.Cluster
+	KindCertificate = "Certificate" // []access.Certificate
+	KindKey         = "Key"         // []access.Key
+	KindSettings    = "Settings"    // access.Settings
 )
 
 // Document is one that the agent keeps.
@@ -89,7 +94,7 @@ type Document struct {
 	ID      string          `json:"id"` // opaque
 	Kind    string          `json:"kind"`
 	Version int64           `json:"version"`
-	Body    json.RawMessage `json:"body"` // of gitops.Application or gitops.Project
+	Body    json.RawMessage `json:"body"` // of the type of Kind
 }
 
 // AppKey names an application of an agent. Names are unique within a namespace;
