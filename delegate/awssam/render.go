@@ -11,7 +11,7 @@ import (
 	"github.com/slipway-cd/slipway/delegate/manifest"
 	"github.com/slipway-cd/slipway/delegate/workspace"
 	"github.com/slipway-cd/slipway/pkg/fault"
-	"github.com/slipway-cd/slipway/pkg/swimlane/kubernetes"
+	"github.com/slipway-cd/slipway/pkg/task/origin"
 )
 
 const (
@@ -68,13 +68,13 @@ func (j *job) render(ctx context.Context, app application) error {
 }
 
 // values are the layers of values, merged.
-func (j *job) values(ctx context.Context, layers []kubernetes.ValuesFile) (map[string]any, error) {
+func (j *job) values(ctx context.Context, layers []origin.ValuesFile) (map[string]any, error) {
 	from := manifest.Source{
 		Git: j.cfg.Git, Places: manifest.Places(nil, layers), Stage: j.work.Execution + "/" + j.work.Stage,
 		Extract: manifest.NewExtractor(j.cfg.Script, j.task, j.Env, j.Unit),
 		Resolve: j.Env.Resolve, Files: j.Env.Files, Dir: j.Env.Dir, Log: j.Env.Log(j.Unit),
 	}
-	return from.Values(ctx, &kubernetes.Manifest{}, manifest.Files{}, layers)
+	return from.Values(ctx, &origin.Manifest{}, manifest.Files{}, layers)
 }
 
 // unrendered is the error of a template that is wrong, which names its file and its

@@ -9,14 +9,14 @@ import (
 
 	"github.com/slipway-cd/slipway/internal/testaws"
 	lane "github.com/slipway-cd/slipway/pkg/swimlane/awssam"
-	"github.com/slipway-cd/slipway/pkg/swimlane/kubernetes"
 	"github.com/slipway-cd/slipway/pkg/task"
+	"github.com/slipway-cd/slipway/pkg/task/origin"
 )
 
 // layered has the application's template rendered by a file of the file store and by
 // a layer above it.
 func layered(p *lane.Spec) {
-	p.Target.Application.Values = []kubernetes.ValuesFile{
+	p.Target.Application.Values = []origin.ValuesFile{
 		{ID: "base", Store: task.Store{Files: &task.FileStore{Paths: []string{"/values/base.yaml"}}}},
 		{ID: "prod", Store: task.Store{Inline: "seconds: 60"}},
 	}

@@ -9,12 +9,12 @@ import (
 	release "helm.sh/helm/v4/pkg/release/v1"
 
 	"github.com/slipway-cd/slipway/pkg/fault"
-	lane "github.com/slipway-cd/slipway/pkg/swimlane/kubernetes"
+	"github.com/slipway-cd/slipway/pkg/task/origin"
 )
 
 // test is "helm test": the hooks that a chart has for it.
 func (s *session) test(ctx context.Context, name string) error {
-	flags, err := s.p.Flags(lane.HelmTest)
+	flags, err := s.p.Flags(origin.HelmTest)
 	if err != nil {
 		return err
 	}

@@ -26,6 +26,7 @@ import (
 	lane "github.com/slipway-cd/slipway/pkg/swimlane/kubernetes"
 	"github.com/slipway-cd/slipway/pkg/swimlane/nativehelm"
 	"github.com/slipway-cd/slipway/pkg/task"
+	"github.com/slipway-cd/slipway/pkg/task/origin"
 )
 
 // site is a namespace of a real cluster with an executor, a repository of a
@@ -143,9 +144,9 @@ func (s *site) step(op nativehelm.Op, values string) job {
 		Work: task.Work{Target: task.Target{Service: "web"}, Execution: fmt.Sprintf("e%d", s.stage), Stage: "deploy", Step: "step"},
 		Spec: nativehelm.Spec{Op: op, Target: lane.Target{
 			Cluster: s.cluster, Namespace: s.namespace, ReleaseName: "rel",
-			Values: []lane.ValuesFile{{ID: "over", Store: task.Store{Inline: values}}},
-			Manifest: &lane.Manifest{
-				ID: "app", Type: "HelmChart", Chart: &lane.Chart{HelmVersion: "V3"},
+			Values: []origin.ValuesFile{{ID: "over", Store: task.Store{Inline: values}}},
+			Manifest: &origin.Manifest{
+				ID: "app", Type: "HelmChart", Chart: &origin.Chart{HelmVersion: "V3"},
 				Store: task.Store{Git: &task.Git{URL: s.url, Branch: "main", Paths: []string{"web"}}},
 			},
 		}},
@@ -170,7 +171,7 @@ func in(p job, op nativehelm.Op) job {
 }
 
 func flagged(p job, command, flag string) job {
-	p.CommandFlags = append(slices.Clone(p.CommandFlags), lane.CommandFlag{Command: command, Flag: flag})
+	p.CommandFlags = append(slices.Clone(p.CommandFlags), origin.CommandFlag{Command: command, Flag: flag})
 	return p
 }
 

@@ -19,8 +19,8 @@ import (
 	"github.com/slipway-cd/slipway/delegate/kubernetes"
 	"github.com/slipway-cd/slipway/delegate/sandbox"
 	"github.com/slipway-cd/slipway/pkg/fault"
-	lane "github.com/slipway-cd/slipway/pkg/swimlane/kubernetes"
 	"github.com/slipway-cd/slipway/pkg/task"
+	"github.com/slipway-cd/slipway/pkg/task/origin"
 )
 
 // deployment is what a deploy step is about to do.
@@ -34,7 +34,7 @@ type deployment struct {
 	previous *release.Release // the last good one; nil for none
 	install  bool
 	replace  bool // a name whose history has ended
-	flags    lane.HelmFlags
+	flags    origin.HelmFlags
 	before   []task.Instance
 	shown    string // what the chart renders, tests aside
 	// aside makes of what the chart renders what stands beside the release that
@@ -154,9 +154,9 @@ func (s *session) plan(ctx context.Context, name string) (*deployment, error) {
 	if d.history.last() != nil && d.history.last().Info.Status == common.StatusUninstalled {
 		d.install, d.replace = true, true
 	}
-	command := lane.HelmUpgrade
+	command := origin.HelmUpgrade
 	if d.install && !s.p.UpgradeInstall {
-		command = lane.HelmInstall
+		command = origin.HelmInstall
 	}
 	if d.flags, err = s.p.Flags(command); err != nil {
 		return nil, err
@@ -168,7 +168,7 @@ func (s *session) plan(ctx context.Context, name string) (*deployment, error) {
 // anything is changed.
 func (s *session) render(ctx context.Context, d *deployment) error {
 	m := s.p.Target.Manifest
-	if m == nil || m.Type != lane.HelmChart {
+	if m == nil || m.Type != origin.HelmChart {
 		return fault.New(fault.Invalid, "the service has no Helm chart; native Helm deploys nothing else")
 	}
 	if m.Chart != nil && m.Chart.HelmVersion == "V2" {
@@ -190,7 +190,7 @@ func (s *session) render(ctx context.Context, d *deployment) error {
 	if d.values, err = chart.Values(base, files, d.flags); err != nil {
 		return err
 	}
-	flags, err := s.p.Flags(lane.HelmTemplate)
+	flags, err := s.p.Flags(origin.HelmTemplate)
 	if err != nil {
 		return err
 	}
@@ -270,9 +270,9 @@ func (s *session) unlock(ctx context.Context, d *deployment, last *release.Relea
 	say(s.env.Log(unitPrepare), "Revision %d never ended (%s)", last.Version, last.Info.Status)
 	if d.previous == nil {
 		d.install, d.replace = true, false
-		return s.uninstall(ctx, d.name, lane.HelmFlags{Cascade: "background", NoHooks: d.aside != nil}, unitPrepare)
+		return s.uninstall(ctx, d.name, origin.HelmFlags{Cascade: "background", NoHooks: d.aside != nil}, unitPrepare)
 	}
-	return s.rollBackTo(ctx, d.name, d.previous.Version, lane.HelmFlags{NoHooks: true}, unitPrepare)
+	return s.rollBackTo(ctx, d.name, d.previous.Version, origin.HelmFlags{NoHooks: true}, unitPrepare)
 }
 
 // change installs or upgrades. The release is what Helm recorded of it; nil
@@ -367,7 +367,7 @@ func (s *session) failed(ctx context.Context, d *deployment, made *release.Relea
 }
 
 // labels are those of the revision that a step makes.
-func (s *session) labels(flags lane.HelmFlags) map[string]string {
+func (s *session) labels(flags origin.HelmFlags) map[string]string {
 	out := maps.Clone(flags.Labels)
 	if out == nil {
 		out = map[string]string{}

@@ -10,10 +10,10 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/slipway-cd/slipway/delegate/executor"
-	lane "github.com/slipway-cd/slipway/pkg/swimlane/kubernetes"
 	"github.com/slipway-cd/slipway/pkg/swimlane/nativehelm"
 	"github.com/slipway-cd/slipway/pkg/task"
 	"github.com/slipway-cd/slipway/pkg/task/lookup"
+	"github.com/slipway-cd/slipway/pkg/task/origin"
 )
 
 func (s *site) wantRevisions(t *testing.T, want ...string) {
@@ -75,7 +75,7 @@ func TestValuesAndFlags(t *testing.T) {
 		t.Errorf("greeting is %q", got)
 	}
 	p = s.step(nativehelm.OpDeploy, "greeting: from the layer above")
-	p.Target.Manifest.Chart.CommandFlags = []lane.CommandFlag{{Command: "Upgrade", Flag: "--set greeting=service"}, {Command: "Upgrade", Flag: "--no-hooks"}}
+	p.Target.Manifest.Chart.CommandFlags = []origin.CommandFlag{{Command: "Upgrade", Flag: "--set greeting=service"}, {Command: "Upgrade", Flag: "--no-hooks"}}
 	s.succeed(t, p)
 	if got := s.greeting(t); got != "service" {
 		t.Errorf("greeting is %q; want the service's flag", got)
@@ -257,7 +257,7 @@ func TestRefusals(t *testing.T) {
 		{"a folder that isn't there", "folder none", func(p *job) { p.Target.Manifest.Store.Git.Paths = []string{"none"} }},
 		{"a missing values file", `values file "none.yaml"`, func(p *job) { p.Target.Manifest.ValuesPaths = []string{"none.yaml"} }},
 		{"a flag that means nothing", "unknown flag", func(p *job) {
-			p.CommandFlags = []lane.CommandFlag{{Command: "Install", Flag: "--post-renderer x"}}
+			p.CommandFlags = []origin.CommandFlag{{Command: "Install", Flag: "--post-renderer x"}}
 		}},
 	}
 	for _, tt := range tests { //nolint:paralleltest // they share a namespace that nothing is put into

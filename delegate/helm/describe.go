@@ -10,15 +10,15 @@ import (
 	"github.com/slipway-cd/slipway/delegate/helm/chart"
 	"github.com/slipway-cd/slipway/delegate/sandbox"
 	"github.com/slipway-cd/slipway/pkg/fault"
-	lane "github.com/slipway-cd/slipway/pkg/swimlane/kubernetes"
 	"github.com/slipway-cd/slipway/pkg/task"
 	"github.com/slipway-cd/slipway/pkg/task/lookup"
+	"github.com/slipway-cd/slipway/pkg/task/origin"
 )
 
 // describe reads what a chart says of itself, and where it was found.
 func (s *session) describe(ctx context.Context) (task.Result, error) {
 	m := s.p.Target.Manifest
-	if m == nil || m.Type != lane.HelmChart {
+	if m == nil || m.Type != origin.HelmChart {
 		return task.Result{}, fault.New(fault.Invalid, "there is no Helm chart to describe")
 	}
 	download, err := s.p.Download()

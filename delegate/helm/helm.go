@@ -29,9 +29,9 @@ import (
 	"github.com/slipway-cd/slipway/delegate/manifest"
 	"github.com/slipway-cd/slipway/delegate/sandbox"
 	"github.com/slipway-cd/slipway/pkg/fault"
-	lane "github.com/slipway-cd/slipway/pkg/swimlane/kubernetes"
 	"github.com/slipway-cd/slipway/pkg/swimlane/nativehelm"
 	"github.com/slipway-cd/slipway/pkg/task"
+	"github.com/slipway-cd/slipway/pkg/task/origin"
 )
 
 // The command units of the log (semantics/kubernetes §1.1).
@@ -156,7 +156,7 @@ const unlimited = time.Hour
 
 // timeout is how long one of Helm's operations may take: what a flag says, or
 // the rest of the task's time.
-func timeout(ctx context.Context, flags lane.HelmFlags) time.Duration {
+func timeout(ctx context.Context, flags origin.HelmFlags) time.Duration {
 	if flags.Timeout > 0 {
 		return flags.Timeout
 	}
@@ -168,7 +168,7 @@ func timeout(ctx context.Context, flags lane.HelmFlags) time.Duration {
 
 // waiting is how Helm itself waits: for hooks only, unless a flag says more.
 // The steady state is ours to wait for (semantics/kubernetes §19.1).
-func waiting(ctx context.Context, flags lane.HelmFlags) (kube.WaitStrategy, []kube.WaitOption) {
+func waiting(ctx context.Context, flags origin.HelmFlags) (kube.WaitStrategy, []kube.WaitOption) {
 	strategy := kube.HookOnlyStrategy
 	if flags.Wait != "" {
 		strategy = kube.WaitStrategy(flags.Wait)

@@ -16,6 +16,7 @@ import (
 	lane "github.com/slipway-cd/slipway/pkg/swimlane/kubernetes"
 	"github.com/slipway-cd/slipway/pkg/swimlane/nativehelm"
 	"github.com/slipway-cd/slipway/pkg/task"
+	"github.com/slipway-cd/slipway/pkg/task/origin"
 )
 
 // kind is one of the test's own: kinds belong to the whole cluster.
@@ -38,7 +39,7 @@ func (s *site) define(t *testing.T, at task.Cluster, definition string) {
 	other := kubernetes.New(kubernetes.Config{Cache: t.TempDir(), Script: shell.New(os.Environ(), t.TempDir())})
 	p := lane.Spec{
 		Op:     lane.OpRolling,
-		Target: lane.Target{Cluster: at, Namespace: s.namespace, ReleaseName: "other", Manifest: &lane.Manifest{ID: "m", Type: "K8sManifest", Store: task.Store{Inline: definition}}},
+		Target: lane.Target{Cluster: at, Namespace: s.namespace, ReleaseName: "other", Manifest: &origin.Manifest{ID: "m", Type: "K8sManifest", Store: task.Store{Inline: definition}}},
 	}
 	r, err := other(t.Context(), executortest.Work(t, lane.Kind, task.Work{Execution: "other", Stage: "deploy", Step: "step"}, p, nil), executortest.New(t, nil).Env)
 	if err != nil || r.Status != task.Succeeded {

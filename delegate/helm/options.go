@@ -7,13 +7,13 @@ import (
 
 	"helm.sh/helm/v4/pkg/action"
 
-	lane "github.com/slipway-cd/slipway/pkg/swimlane/kubernetes"
 	"github.com/slipway-cd/slipway/pkg/swimlane/nativehelm"
+	"github.com/slipway-cd/slipway/pkg/task/origin"
 )
 
 // serverSide says how objects are changed: as a flag says, or as the chart's
 // helmVersion does. Helm 4 applies on the server, Helm 3 merged by itself.
-func (s *session) serverSide(flags lane.HelmFlags) string {
+func (s *session) serverSide(flags origin.HelmFlags) string {
 	if flags.ServerSide != "" {
 		return flags.ServerSide
 	}
@@ -58,7 +58,7 @@ func (s *session) upgrader(ctx context.Context, d *deployment) *action.Upgrade {
 }
 
 // historyMax is how many revisions are kept.
-func (s *session) historyMax(f lane.HelmFlags) int {
+func (s *session) historyMax(f origin.HelmFlags) int {
 	if n, err := strconv.Atoi(s.p.Environment[nativehelm.MaxHistory]); err == nil && !f.HistoryMaxGiven {
 		return n
 	}

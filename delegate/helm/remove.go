@@ -11,8 +11,8 @@ import (
 	"helm.sh/helm/v4/pkg/storage/driver"
 
 	"github.com/slipway-cd/slipway/pkg/fault"
-	lane "github.com/slipway-cd/slipway/pkg/swimlane/kubernetes"
 	"github.com/slipway-cd/slipway/pkg/task"
+	"github.com/slipway-cd/slipway/pkg/task/origin"
 )
 
 // remove is HelmDelete (semantics/kubernetes §19.3).
@@ -44,7 +44,7 @@ func (s *session) remove(ctx context.Context) (task.Result, error) {
 
 // deleteColors uninstalls the colours of a release and what they share, and
 // says whether there were any.
-func (s *session) deleteColors(ctx context.Context, flags lane.HelmFlags) (bool, error) {
+func (s *session) deleteColors(ctx context.Context, flags origin.HelmFlags) (bool, error) {
 	known, err := s.cluster.Colored(ctx)
 	if err != nil || !known {
 		return false, err
@@ -63,7 +63,7 @@ func (s *session) deleteColors(ctx context.Context, flags lane.HelmFlags) (bool,
 }
 
 // uninstall is "helm uninstall".
-func (s *session) uninstall(ctx context.Context, name string, f lane.HelmFlags, unit string) error {
+func (s *session) uninstall(ctx context.Context, name string, f origin.HelmFlags, unit string) error {
 	cfg, err := s.configure(unit)
 	if err != nil {
 		return err

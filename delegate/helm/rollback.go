@@ -8,8 +8,8 @@ import (
 	"helm.sh/helm/v4/pkg/action"
 	release "helm.sh/helm/v4/pkg/release/v1"
 
-	lane "github.com/slipway-cd/slipway/pkg/swimlane/kubernetes"
 	"github.com/slipway-cd/slipway/pkg/task"
+	"github.com/slipway-cd/slipway/pkg/task/origin"
 )
 
 // rollback is HelmRollback (semantics/kubernetes §19.2): back to the last
@@ -70,7 +70,7 @@ func (s *session) revert(ctx context.Context, name string, out outputs) (*task.C
 	case good == nil:
 		return s.away(ctx, h.last())
 	}
-	flags, err := s.p.Flags(lane.HelmRollback)
+	flags, err := s.p.Flags(origin.HelmRollback)
 	if err != nil {
 		return nil, err
 	}
@@ -112,7 +112,7 @@ func (s *session) away(ctx context.Context, last *release.Release) (*task.Change
 }
 
 // goBack rolls a release back to a good revision.
-func (s *session) goBack(ctx context.Context, cfg *action.Configuration, h history, good *release.Release, flags lane.HelmFlags) error {
+func (s *session) goBack(ctx context.Context, cfg *action.Configuration, h history, good *release.Release, flags origin.HelmFlags) error {
 	if err := s.cluster.Remember(ctx, good.Manifest); err != nil {
 		return err
 	}
@@ -132,7 +132,7 @@ func (s *session) target() string {
 }
 
 // rollBackTo is "helm rollback": it makes a new revision of an old one.
-func (s *session) rollBackTo(ctx context.Context, name string, version int, f lane.HelmFlags, unit string) error {
+func (s *session) rollBackTo(ctx context.Context, name string, version int, f origin.HelmFlags, unit string) error {
 	cfg, err := s.configure(unit)
 	if err != nil {
 		return err

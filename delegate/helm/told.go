@@ -7,14 +7,14 @@ import (
 	chart "helm.sh/helm/v4/pkg/chart/common"
 	release "helm.sh/helm/v4/pkg/release/v1"
 
-	lane "github.com/slipway-cd/slipway/pkg/swimlane/kubernetes"
+	"github.com/slipway-cd/slipway/pkg/task/origin"
 )
 
 // version says which Helm this is, as "helm version" does, where a flag asks
 // for it.
 func (s *session) version() error {
-	flags, err := s.p.Flags(lane.HelmVersion)
-	if err != nil || !s.p.Has(lane.HelmVersion) {
+	flags, err := s.p.Flags(origin.HelmVersion)
+	if err != nil || !s.p.Has(origin.HelmVersion) {
 		return err
 	}
 	about := chart.DefaultCapabilities.HelmVersion
@@ -29,8 +29,8 @@ func (s *session) version() error {
 // list says which releases there are, as "helm list" does, where flags ask for
 // it.
 func (s *session) list(cfg *action.Configuration) error {
-	flags, err := s.p.Flags(lane.HelmList)
-	if err != nil || !s.p.Has(lane.HelmList) {
+	flags, err := s.p.Flags(origin.HelmList)
+	if err != nil || !s.p.Has(origin.HelmList) {
 		return err
 	}
 	l := action.NewList(cfg)

@@ -11,8 +11,8 @@ import (
 	"github.com/slipway-cd/slipway/delegate/kubernetes"
 	"github.com/slipway-cd/slipway/delegate/manifest"
 	"github.com/slipway-cd/slipway/delegate/sandbox"
-	lane "github.com/slipway-cd/slipway/pkg/swimlane/kubernetes"
 	"github.com/slipway-cd/slipway/pkg/task"
+	"github.com/slipway-cd/slipway/pkg/task/origin"
 )
 
 // What is made in a sandbox.
@@ -30,7 +30,7 @@ func Verbs() sandbox.Verbs {
 
 // bare is a manifest without the place that it is from, whose credentials are
 // nothing to a sandbox.
-func bare(m *lane.Manifest) *lane.Manifest {
+func bare(m *origin.Manifest) *origin.Manifest {
 	out := *m
 	out.Store = task.Store{}
 	return &out

@@ -10,8 +10,8 @@ import (
 
 	"github.com/slipway-cd/slipway/delegate/manifest"
 	"github.com/slipway-cd/slipway/pkg/fault"
-	lane "github.com/slipway-cd/slipway/pkg/swimlane/kubernetes"
 	"github.com/slipway-cd/slipway/pkg/task"
+	"github.com/slipway-cd/slipway/pkg/task/origin"
 )
 
 // chosen renders the manifests of some files: paths below the manifest's
@@ -54,18 +54,18 @@ func (r *renderer) chosen(ctx context.Context, paths []string, everything bool) 
 }
 
 // overridesFit refuses a step's overrides that the manifest has no use for.
-func (r *renderer) overridesFit(m *lane.Manifest) error {
+func (r *renderer) overridesFit(m *origin.Manifest) error {
 	if m == nil {
 		return nil // reported when it is fetched
 	}
 	for _, o := range []struct {
 		typ    string
-		layers []lane.ValuesFile
+		layers []origin.ValuesFile
 		of     []string
 	}{
-		{"Values", r.p.ApplyValues, []string{lane.PlainManifest, lane.HelmChart}},
-		{"KustomizePatches", r.p.ApplyPatches, []string{lane.Kustomization}},
-		{"OpenshiftParam", r.p.ApplyParams, []string{lane.OpenshiftTemplate}},
+		{"Values", r.p.ApplyValues, []string{origin.PlainManifest, origin.HelmChart}},
+		{"KustomizePatches", r.p.ApplyPatches, []string{origin.Kustomization}},
+		{"OpenshiftParam", r.p.ApplyParams, []string{origin.OpenshiftTemplate}},
 	} {
 		if len(o.layers) > 0 && !slices.Contains(o.of, m.Type) {
 			return fault.New(fault.Invalid, "override %s is of the type %s, but manifest %s is a %s", o.layers[0].ID, o.typ, m.ID, m.Type)

@@ -23,6 +23,7 @@ import (
 	"github.com/slipway-cd/slipway/pkg/fault"
 	lane "github.com/slipway-cd/slipway/pkg/swimlane/kubernetes"
 	"github.com/slipway-cd/slipway/pkg/task"
+	"github.com/slipway-cd/slipway/pkg/task/origin"
 )
 
 // bombSession renders in little memory.
@@ -63,7 +64,7 @@ func inChart(template string, others map[string]string) bomb {
 		for name, text := range others {
 			files[name] = text
 		}
-		job := chart.Job{Manifest: &lane.Manifest{ID: "bomb"}, Files: laid(t, files), Dir: t.TempDir(), Release: chart.Release{Name: "bomb", Namespace: "default"}}
+		job := chart.Job{Manifest: &origin.Manifest{ID: "bomb"}, Files: laid(t, files), Dir: t.TempDir(), Release: chart.Release{Name: "bomb", Namespace: "default"}}
 		return s.renderer.make(ctx, sandbox.Work{Verb: verbChart, What: "rendering the chart of bomb", Log: s.env.Log(unitFetch), Request: chartWork{Job: job}})
 	}
 }
@@ -72,7 +73,7 @@ func inChart(template string, others map[string]string) bomb {
 func inKustomize(files map[string]string) bomb {
 	return func(ctx context.Context, t *testing.T, s *session) ([]*unstructured.Unstructured, error) {
 		t.Helper()
-		w := kustomizeWork{&lane.Manifest{ID: "bomb"}, laid(t, files), []string{"top"}, nil, t.TempDir()}
+		w := kustomizeWork{&origin.Manifest{ID: "bomb"}, laid(t, files), []string{"top"}, nil, t.TempDir()}
 		return s.renderer.make(ctx, sandbox.Work{Verb: verbKustomize, What: "building the kustomization of bomb", Log: s.env.Log(unitFetch), Request: w})
 	}
 }

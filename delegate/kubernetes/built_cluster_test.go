@@ -7,6 +7,7 @@ import (
 
 	lane "github.com/slipway-cd/slipway/pkg/swimlane/kubernetes"
 	"github.com/slipway-cd/slipway/pkg/task"
+	"github.com/slipway-cd/slipway/pkg/task/origin"
 )
 
 // semantics/kubernetes §4.3: a chart is rendered and applied like plain
@@ -24,8 +25,8 @@ func TestChartAsManifests(t *testing.T) {
 	})
 	g.Paths = []string{"chart"}
 	p := s.step(lane.OpRolling, "")
-	p.Target.Manifest = &lane.Manifest{ID: "app", Type: "HelmChart", Store: task.Store{Git: g}, Chart: &lane.Chart{}}
-	p.Target.Values = []lane.ValuesFile{{ID: "over", Store: task.Store{Inline: "image: nginx:<+kubernetes.release.revision>"}}}
+	p.Target.Manifest = &origin.Manifest{ID: "app", Type: "HelmChart", Store: task.Store{Git: g}, Chart: &origin.Chart{}}
+	p.Target.Values = []origin.ValuesFile{{ID: "over", Store: task.Store{Inline: "image: nginx:<+kubernetes.release.revision>"}}}
 	s.succeed(t, p)
 	if diff := cmp.Diff([]string{"ConfigMap/cfg-1", "Deployment/web"}, s.names(t)); diff != "" || s.image(t, "web") != "nginx:1" {
 		t.Errorf("runs %s (-want +got):\n%s", s.image(t, "web"), diff)
@@ -54,8 +55,8 @@ func TestKustomization(t *testing.T) {
 	})
 	g.Paths = []string{"app"}
 	p := s.step(lane.OpRolling, "")
-	p.Target.Manifest = &lane.Manifest{ID: "app", Type: "Kustomize", Store: task.Store{Git: g}, Kustomize: &lane.Kustomize{Overlay: "over"}}
-	p.Target.Patches = []lane.ValuesFile{{ID: "p", Store: task.Store{Inline: "apiVersion: apps/v1\nkind: Deployment\nmetadata: {name: web}\nspec: {template: {spec: {containers: [{name: main, image: \"nginx:4<+kubernetes.release.revision>\"}]}}}\n"}}}
+	p.Target.Manifest = &origin.Manifest{ID: "app", Type: "Kustomize", Store: task.Store{Git: g}, Kustomize: &origin.Kustomize{Overlay: "over"}}
+	p.Target.Patches = []origin.ValuesFile{{ID: "p", Store: task.Store{Inline: "apiVersion: apps/v1\nkind: Deployment\nmetadata: {name: web}\nspec: {template: {spec: {containers: [{name: main, image: \"nginx:4<+kubernetes.release.revision>\"}]}}}\n"}}}
 	s.succeed(t, p)
 	if got := s.image(t, "web-x"); got != "nginx:41" {
 		t.Errorf("runs %s", got)
@@ -76,19 +77,19 @@ func TestManifestsFromAScript(t *testing.T) {
 	s := newSite(t)
 	p := s.step(lane.OpRolling, "")
 	script := "mkdir app && cat > app/web.yaml <<'END'\n" + deploymentYAML("web", "{{ .Values.image }}", 1) + "\nEND\necho 'image: nginx:1' > app/values.yaml\necho 'image: nginx:4' > prod.yaml\n"
-	p.Target.Manifest = &lane.Manifest{ID: "app", Type: "K8sManifest", Store: task.Store{Script: &task.Extraction{Script: script, Path: "app"}}}
+	p.Target.Manifest = &origin.Manifest{ID: "app", Type: "K8sManifest", Store: task.Store{Script: &task.Extraction{Script: script, Path: "app"}}}
 	s.succeed(t, p)
 	if got := s.image(t, "web"); got != "nginx:1" {
 		t.Errorf("runs %s", got)
 	}
 	next := s.step(lane.OpRolling, "")
 	next.Target.Manifest = p.Target.Manifest
-	next.Target.Values = []lane.ValuesFile{{ID: "prod", Store: task.Store{Inherited: []string{"prod.yaml"}}}}
+	next.Target.Values = []origin.ValuesFile{{ID: "prod", Store: task.Store{Inherited: []string{"prod.yaml"}}}}
 	s.succeed(t, next)
 	if got := s.image(t, "web"); got != "nginx:4" {
 		t.Errorf("with inherited values it runs %s", got)
 	}
 	broken := s.step(lane.OpRolling, "")
-	broken.Target.Manifest = &lane.Manifest{ID: "app", Type: "K8sManifest", Store: task.Store{Script: &task.Extraction{Script: "exit 7", Path: "app"}}}
+	broken.Target.Manifest = &origin.Manifest{ID: "app", Type: "K8sManifest", Store: task.Store{Script: &task.Extraction{Script: "exit 7", Path: "app"}}}
 	s.fail(t, broken, "exit code 7")
 }

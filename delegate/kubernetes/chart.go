@@ -11,15 +11,15 @@ import (
 	"github.com/slipway-cd/slipway/delegate/helm/chart"
 	"github.com/slipway-cd/slipway/delegate/manifest"
 	"github.com/slipway-cd/slipway/delegate/sandbox"
-	lane "github.com/slipway-cd/slipway/pkg/swimlane/kubernetes"
+	"github.com/slipway-cd/slipway/pkg/task/origin"
 )
 
 // chart renders a Helm chart to objects that are deployed like any others: no
 // Helm release is made (semantics/kubernetes §4.3). only names files of the
 // chart, which count even if they ask to be left out of deployments; nil: all
 // others.
-func (r *renderer) chart(ctx context.Context, m *lane.Manifest, only []string, over []lane.ValuesFile) ([]*unstructured.Unstructured, error) {
-	flags, err := m.Chart.Flags(lane.HelmTemplate)
+func (r *renderer) chart(ctx context.Context, m *origin.Manifest, only []string, over []origin.ValuesFile) ([]*unstructured.Unstructured, error) {
+	flags, err := m.Chart.Flags(origin.HelmTemplate)
 	if err != nil {
 		return nil, err
 	}

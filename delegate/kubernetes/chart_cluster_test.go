@@ -10,6 +10,7 @@ import (
 	"github.com/slipway-cd/slipway/internal/testcluster"
 	lane "github.com/slipway-cd/slipway/pkg/swimlane/kubernetes"
 	"github.com/slipway-cd/slipway/pkg/task"
+	"github.com/slipway-cd/slipway/pkg/task/origin"
 )
 
 // A kind that came after the delegate had known the cluster's is there for a
@@ -32,7 +33,7 @@ func TestKindsThatCameLater(t *testing.T) {
 	deploy := func(want bool) {
 		t.Helper()
 		p := s.step(lane.OpRolling, "")
-		p.Target.Manifest = &lane.Manifest{ID: "app", Type: "HelmChart", Store: task.Store{Git: g}, Chart: &lane.Chart{}}
+		p.Target.Manifest = &origin.Manifest{ID: "app", Type: "HelmChart", Store: task.Store{Git: g}, Chart: &origin.Chart{}}
 		e := s.succeed(t, p)
 		if got := slices.Contains(strings.Split(e.log(unitInitialize), "\n"), "Rendered Gadget/mine"); got != want {
 			t.Errorf("the new kind was rendered: %v; want %v", got, want)

@@ -24,6 +24,7 @@ import (
 	"github.com/slipway-cd/slipway/internal/testcluster"
 	lane "github.com/slipway-cd/slipway/pkg/swimlane/kubernetes"
 	"github.com/slipway-cd/slipway/pkg/task"
+	"github.com/slipway-cd/slipway/pkg/task/origin"
 )
 
 // site is a namespace of a real cluster with an executor, and a client of its
@@ -72,7 +73,7 @@ func (s *site) step(op lane.Op, manifest string) job {
 		Work: task.Work{Target: task.Target{Service: "web"}, Execution: fmt.Sprintf("e%d", s.stage), Stage: "deploy", Step: "step"},
 		Spec: lane.Spec{Op: op, Target: lane.Target{
 			Cluster: s.cluster, Namespace: s.namespace, ReleaseName: "rel",
-			Manifest: &lane.Manifest{ID: "app", Type: "K8sManifest", Store: task.Store{Inline: manifest}},
+			Manifest: &origin.Manifest{ID: "app", Type: "K8sManifest", Store: task.Store{Inline: manifest}},
 		}},
 	}
 }

@@ -13,6 +13,7 @@ import (
 
 	"github.com/slipway-cd/slipway/pkg/fault"
 	lane "github.com/slipway-cd/slipway/pkg/swimlane/kubernetes"
+	"github.com/slipway-cd/slipway/pkg/task/origin"
 )
 
 func flagged(p job, flags string) job {
@@ -20,7 +21,7 @@ func flagged(p job, flags string) job {
 	if p.Op == lane.OpDelete {
 		command = lane.CommandDelete
 	}
-	p.CommandFlags = []lane.CommandFlag{{Command: command, Flag: flags}}
+	p.CommandFlags = []origin.CommandFlag{{Command: command, Flag: flags}}
 	return p
 }
 

@@ -8,12 +8,12 @@ import (
 
 	"github.com/slipway-cd/slipway/delegate/sandbox"
 	"github.com/slipway-cd/slipway/pkg/fault"
-	lane "github.com/slipway-cd/slipway/pkg/swimlane/kubernetes"
+	"github.com/slipway-cd/slipway/pkg/task/origin"
 )
 
 // kustomize builds the objects of a Kustomize manifest, or of other folders of
 // its repository.
-func (r *renderer) kustomize(ctx context.Context, m *lane.Manifest, paths []string) ([]*unstructured.Unstructured, error) {
+func (r *renderer) kustomize(ctx context.Context, m *origin.Manifest, paths []string) ([]*unstructured.Unstructured, error) {
 	source := r.source()
 	files, err := source.Fetch(ctx, m)
 	if err != nil {
@@ -39,19 +39,19 @@ func (r *renderer) kustomize(ctx context.Context, m *lane.Manifest, paths []stri
 // built renders a manifest that a tool makes objects of; ok is false for plain
 // manifests. paths are files of a chart or folders of kustomizations; nil: all
 // that a deployment takes.
-func (r *renderer) built(ctx context.Context, m *lane.Manifest, paths []string, over []lane.ValuesFile) (objects []*unstructured.Unstructured, ok bool, err error) {
-	if m == nil || m.Type == lane.PlainManifest {
+func (r *renderer) built(ctx context.Context, m *origin.Manifest, paths []string, over []origin.ValuesFile) (objects []*unstructured.Unstructured, ok bool, err error) {
+	if m == nil || m.Type == origin.PlainManifest {
 		return nil, false, nil
 	}
 	if r.p.SkipRendering {
 		return nil, true, fault.New(fault.Invalid, "skipRendering is for plain manifests; a %s is none until it is rendered", m.Type)
 	}
 	switch m.Type {
-	case lane.Kustomization:
+	case origin.Kustomization:
 		objects, err = r.kustomize(ctx, m, paths)
-	case lane.OpenshiftTemplate:
+	case origin.OpenshiftTemplate:
 		objects, err = r.openshift(ctx, m, paths)
-	case lane.HelmChart:
+	case origin.HelmChart:
 		objects, err = r.chart(ctx, m, paths, over)
 	default:
 		err = fault.New(fault.Unsupported, "manifest %s is a %s, which isn't known to this delegate", m.ID, m.Type)
@@ -60,7 +60,7 @@ func (r *renderer) built(ctx context.Context, m *lane.Manifest, paths []string, 
 }
 
 // builtChosen is built for steps that choose files.
-func (r *renderer) builtChosen(ctx context.Context, m *lane.Manifest, paths []string, everything bool) ([]*unstructured.Unstructured, bool, error) {
+func (r *renderer) builtChosen(ctx context.Context, m *origin.Manifest, paths []string, everything bool) ([]*unstructured.Unstructured, bool, error) {
 	if everything {
 		paths = []string{}
 	}

@@ -15,7 +15,7 @@ import (
 	"github.com/slipway-cd/slipway/delegate/openshift"
 	"github.com/slipway-cd/slipway/delegate/sandbox"
 	"github.com/slipway-cd/slipway/pkg/fault"
-	lane "github.com/slipway-cd/slipway/pkg/swimlane/kubernetes"
+	"github.com/slipway-cd/slipway/pkg/task/origin"
 )
 
 // minHidden is how long a generated value is at least to be hidden in logs: a
@@ -24,7 +24,7 @@ const minHidden = 8
 
 // openshift processes an OpenShift template. paths name its file again, as
 // K8sApply wants it; nil for a deployment.
-func (r *renderer) openshift(ctx context.Context, m *lane.Manifest, paths []string) ([]*unstructured.Unstructured, error) {
+func (r *renderer) openshift(ctx context.Context, m *origin.Manifest, paths []string) ([]*unstructured.Unstructured, error) {
 	source := r.source()
 	files, err := source.Fetch(ctx, m)
 	if err != nil {

@@ -14,6 +14,7 @@ import (
 	"github.com/slipway-cd/slipway/internal/testcluster"
 	lane "github.com/slipway-cd/slipway/pkg/swimlane/kubernetes"
 	"github.com/slipway-cd/slipway/pkg/task"
+	"github.com/slipway-cd/slipway/pkg/task/origin"
 )
 
 func configs() schema.GroupVersionResource {
@@ -205,8 +206,8 @@ func TestOpenshiftTemplate(t *testing.T) {
 	g.Paths = []string{"app/web.yaml"}
 	p := s.step(lane.OpCanary, "")
 	p.Instances = percent(50)
-	p.Target.Manifest = &lane.Manifest{ID: "app", Type: "OpenshiftTemplate", Store: task.Store{Git: g}, ParamsPaths: []string{"app/web.env", "/app/prod.env"}}
-	p.Target.Params = []lane.ValuesFile{{ID: "over", Store: task.Store{Inline: "REPLICAS=4\nIMAGE=nginx:1<+kubernetes.release.revision>"}}}
+	p.Target.Manifest = &origin.Manifest{ID: "app", Type: "OpenshiftTemplate", Store: task.Store{Git: g}, ParamsPaths: []string{"app/web.env", "/app/prod.env"}}
+	p.Target.Params = []origin.ValuesFile{{ID: "over", Store: task.Store{Inline: "REPLICAS=4\nIMAGE=nginx:1<+kubernetes.release.revision>"}}}
 	s.succeed(t, p)
 	wants := func(name, want string) {
 		t.Helper()
@@ -238,7 +239,7 @@ func TestOpenshiftTemplate(t *testing.T) {
 
 	apply := in(p, lane.OpApply)
 	apply.FilePaths = []string{"app/web.yaml"}
-	apply.ApplyParams = []lane.ValuesFile{{ID: "step", Store: task.Store{Inline: "REPLICAS=5"}}}
+	apply.ApplyParams = []origin.ValuesFile{{ID: "step", Store: task.Store{Inline: "REPLICAS=5"}}}
 	s.succeed(t, apply)
 	if got := s.deployed(t, "web"); !contains(got, "] 5") {
 		t.Errorf("with a step's parameters it is %s", got)
@@ -247,6 +248,6 @@ func TestOpenshiftTemplate(t *testing.T) {
 	s.fail(t, apply, "override step is of the type Values, but manifest app is a OpenshiftTemplate")
 	other := s.step(lane.OpRolling, "")
 	other.Target.Manifest = p.Target.Manifest
-	other.Target.Params = []lane.ValuesFile{{ID: "over", Store: task.Store{Inline: "REPLICA=4"}}}
+	other.Target.Params = []origin.ValuesFile{{ID: "over", Store: task.Store{Inline: "REPLICA=4"}}}
 	s.fail(t, other, `no parameter "REPLICA"`)
 }

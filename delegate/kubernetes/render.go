@@ -16,6 +16,7 @@ import (
 	"github.com/slipway-cd/slipway/pkg/fault"
 	lane "github.com/slipway-cd/slipway/pkg/swimlane/kubernetes"
 	"github.com/slipway-cd/slipway/pkg/task"
+	"github.com/slipway-cd/slipway/pkg/task/origin"
 )
 
 // skipDirective excludes a file, if it is its first line
@@ -48,7 +49,7 @@ func (r *renderer) source() manifest.Source {
 		Dir: r.env.Dir, Log: r.env.Log(unitFetch), Extract: r.extract,
 		Places: manifest.Places(m, t.Values, t.Patches, t.Params, r.p.ApplyValues, r.p.ApplyPatches, r.p.ApplyParams),
 	}
-	if m != nil && m.Type == lane.Kustomization && (len(r.p.FilePaths) > 0 || r.p.Delete != nil) {
+	if m != nil && m.Type == origin.Kustomization && (len(r.p.FilePaths) > 0 || r.p.Delete != nil) {
 		return source.Needs(m) // folders from the repository's root
 	}
 	return source

@@ -15,6 +15,7 @@ import (
 	"github.com/slipway-cd/slipway/delegate/executor/executortest"
 	lane "github.com/slipway-cd/slipway/pkg/swimlane/kubernetes"
 	"github.com/slipway-cd/slipway/pkg/task"
+	"github.com/slipway-cd/slipway/pkg/task/origin"
 )
 
 // A step whose time is up has marked its release, so that the rollback finds
@@ -161,12 +162,12 @@ func TestApplyManifestSourceAndOverrides(t *testing.T) {
 		check(t, err)
 		return c.Data
 	}
-	over := []lane.ValuesFile{{ID: "over", Store: task.Store{Inline: "c: over\n"}}}
+	over := []origin.ValuesFile{{ID: "over", Store: task.Store{Inline: "c: over\n"}}}
 	want := map[string]string{"a": "default", "b": "dev", "c": "over"}
 
 	p := s.step(lane.OpApply, "")
 	p.Target.Manifest = nil
-	p.ApplySource = &lane.Manifest{Type: "K8sManifest", Store: task.Store{Git: g}, ValuesPaths: []string{"env/dev.yaml"}}
+	p.ApplySource = &origin.Manifest{Type: "K8sManifest", Store: task.Store{Git: g}, ValuesPaths: []string{"env/dev.yaml"}}
 	p.ApplyValues = over
 	s.succeed(t, p)
 	if diff := cmp.Diff(want, read("git")); diff != "" {
@@ -174,15 +175,15 @@ func TestApplyManifestSourceAndOverrides(t *testing.T) {
 	}
 
 	p = s.step(lane.OpApply, fixedYAML("unused", "1"))
-	p.ApplySource = &lane.Manifest{Type: "K8sManifest", Store: task.Store{Inline: strings.Replace(config, "NAME", "inline", 1)}}
-	p.ApplyValues = append([]lane.ValuesFile{{ID: "low", Store: task.Store{Inline: "a: default\nb: dev\nc: low\n"}}}, over...)
+	p.ApplySource = &origin.Manifest{Type: "K8sManifest", Store: task.Store{Inline: strings.Replace(config, "NAME", "inline", 1)}}
+	p.ApplyValues = append([]origin.ValuesFile{{ID: "low", Store: task.Store{Inline: "a: default\nb: dev\nc: low\n"}}}, over...)
 	s.succeed(t, p)
 	if diff := cmp.Diff(want, read("inline")); diff != "" {
 		t.Errorf("an inline source (-want +got):\n%s", diff)
 	}
 
 	p = from(s.step(lane.OpApply, ""), g)
-	p.Target.Values = []lane.ValuesFile{{ID: "service", Store: task.Store{Inline: "b: dev\nc: service\n"}}}
+	p.Target.Values = []origin.ValuesFile{{ID: "service", Store: task.Store{Inline: "b: dev\nc: service\n"}}}
 	p.FilePaths, p.ApplyValues = []string{"cfg.yaml"}, over
 	s.succeed(t, p)
 	if diff := cmp.Diff(want, read("git")); diff != "" {

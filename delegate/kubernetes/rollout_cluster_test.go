@@ -9,6 +9,7 @@ import (
 	"github.com/slipway-cd/slipway/delegate/applying"
 	lane "github.com/slipway-cd/slipway/pkg/swimlane/kubernetes"
 	"github.com/slipway-cd/slipway/pkg/task"
+	"github.com/slipway-cd/slipway/pkg/task/origin"
 )
 
 // rolls is a K8sRollout of the Deployment web.
@@ -16,7 +17,7 @@ func (s *site) rolls(command string, flags ...string) job {
 	p := s.step(lane.OpRollout, "")
 	p.Rollout = &lane.Rollout{Command: command, Resources: lane.ResourceSelection{Type: "ResourceName", Names: []string{"Deployment/web"}}}
 	for _, f := range flags {
-		p.CommandFlags = append(p.CommandFlags, lane.CommandFlag{Command: lane.CommandRollout, Flag: f})
+		p.CommandFlags = append(p.CommandFlags, origin.CommandFlag{Command: lane.CommandRollout, Flag: f})
 	}
 	return p
 }

@@ -16,6 +16,7 @@ import (
 	"github.com/slipway-cd/slipway/delegate/executor"
 	"github.com/slipway-cd/slipway/pkg/fault"
 	lane "github.com/slipway-cd/slipway/pkg/swimlane/kubernetes"
+	"github.com/slipway-cd/slipway/pkg/task/origin"
 )
 
 // shop is what the scenarios deploy: pods that read a versioned ConfigMap.
@@ -258,7 +259,7 @@ func stolen(t *testing.T, s *site, p *job) {
 	_, err := s.AppsV1().Deployments(s.namespace).Patch(t.Context(), "web", types.ApplyPatchType,
 		[]byte(`{"apiVersion":"apps/v1","kind":"Deployment","metadata":{"name":"web"},"spec":{"replicas":3}}`), metav1.PatchOptions{FieldManager: "somebody", Force: &force})
 	check(t, err)
-	p.CommandFlags = []lane.CommandFlag{{Command: lane.CommandApply, Flag: "--server-side"}}
+	p.CommandFlags = []origin.CommandFlag{{Command: lane.CommandApply, Flag: "--server-side"}}
 }
 
 // elsewhere deploys to a namespace that isn't there.

@@ -21,6 +21,7 @@ import (
 	"github.com/slipway-cd/slipway/pkg/fault"
 	lane "github.com/slipway-cd/slipway/pkg/swimlane/kubernetes"
 	"github.com/slipway-cd/slipway/pkg/task"
+	"github.com/slipway-cd/slipway/pkg/task/origin"
 )
 
 // The command units of the log (semantics/kubernetes §1.1).
@@ -271,7 +272,7 @@ func (r *renderer) placed(objects []*unstructured.Unstructured) ([]*unstructured
 
 // isValues says whether a file is one of the listed values files, which are
 // no manifests.
-func isValues(m *lane.Manifest, f manifest.File) bool {
+func isValues(m *origin.Manifest, f manifest.File) bool {
 	root := func(p string) string { return path.Clean("/" + p) }
 	return f.Place != "" && slices.ContainsFunc(m.ValuesPaths, func(p string) bool { return root(p) == root(f.Place) })
 }

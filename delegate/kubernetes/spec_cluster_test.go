@@ -16,6 +16,7 @@ import (
 	"github.com/slipway-cd/slipway/internal/testservers"
 	lane "github.com/slipway-cd/slipway/pkg/swimlane/kubernetes"
 	"github.com/slipway-cd/slipway/pkg/task"
+	"github.com/slipway-cd/slipway/pkg/task/origin"
 )
 
 // repository commits files, each by its path, and gives their place.
@@ -43,7 +44,7 @@ func repository(t *testing.T, files map[string]string) *task.Git {
 
 // from takes a step's manifests from a repository.
 func from(p job, g *task.Git) job {
-	p.Target.Manifest = &lane.Manifest{ID: "app", Type: "K8sManifest", Store: task.Store{Git: g}}
+	p.Target.Manifest = &origin.Manifest{ID: "app", Type: "K8sManifest", Store: task.Store{Git: g}}
 	return p
 }
 

@@ -15,8 +15,8 @@ import (
 	"github.com/slipway-cd/slipway/delegate/manifest"
 	"github.com/slipway-cd/slipway/delegate/openshift"
 	"github.com/slipway-cd/slipway/delegate/sandbox"
-	lane "github.com/slipway-cd/slipway/pkg/swimlane/kubernetes"
 	"github.com/slipway-cd/slipway/pkg/task"
+	"github.com/slipway-cd/slipway/pkg/task/origin"
 )
 
 // What is made in a sandbox.
@@ -69,7 +69,7 @@ func (r *renderer) make(ctx context.Context, w sandbox.Work) ([]*unstructured.Un
 
 // bare is a manifest without the place that it is from, whose credentials are
 // nothing to a sandbox.
-func bare(m *lane.Manifest) *lane.Manifest {
+func bare(m *origin.Manifest) *origin.Manifest {
 	out := *m
 	out.Store = task.Store{}
 	return &out
@@ -97,11 +97,11 @@ func manifestsVerb(_ context.Context, c sandbox.Call) (any, error) {
 }
 
 type kustomizeWork struct {
-	Manifest *lane.Manifest  `json:"manifest"`
-	Files    manifest.Files  `json:"files"`
-	Paths    []string        `json:"paths"`
-	Patches  []manifest.File `json:"patches"`
-	Dir      string          `json:"dir"`
+	Manifest *origin.Manifest `json:"manifest"`
+	Files    manifest.Files   `json:"files"`
+	Paths    []string         `json:"paths"`
+	Patches  []manifest.File  `json:"patches"`
+	Dir      string           `json:"dir"`
 }
 
 func kustomizeVerb(_ context.Context, c sandbox.Call) (any, error) {

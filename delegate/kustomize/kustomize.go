@@ -16,7 +16,7 @@ import (
 
 	"github.com/slipway-cd/slipway/delegate/manifest"
 	"github.com/slipway-cd/slipway/pkg/fault"
-	lane "github.com/slipway-cd/slipway/pkg/swimlane/kubernetes"
+	"github.com/slipway-cd/slipway/pkg/task/origin"
 )
 
 // Builder builds for one task.
@@ -28,7 +28,7 @@ type Builder struct {
 // repository's root if it isn't empty. Patches replace the
 // patchesStrategicMerge of the kustomization; without any, the files are taken
 // as they are.
-func (b Builder) Build(m *lane.Manifest, files manifest.Files, path string, patches []manifest.File) (string, error) {
+func (b Builder) Build(m *origin.Manifest, files manifest.Files, path string, patches []manifest.File) (string, error) {
 	folder, err := folderOf(m, files, path)
 	if err != nil {
 		return "", err
@@ -42,7 +42,7 @@ func (b Builder) Build(m *lane.Manifest, files manifest.Files, path string, patc
 			return "", err
 		}
 	}
-	flags, err := lane.ParseKustomizeFlags(m.Kustomize.Flags())
+	flags, err := origin.ParseKustomizeFlags(m.Kustomize.Flags())
 	if err != nil {
 		return "", err
 	}
@@ -70,7 +70,7 @@ func (b Builder) Build(m *lane.Manifest, files manifest.Files, path string, patc
 
 // folderOf is the folder with the kustomization: the overlay below the
 // manifest's folder, if it names one.
-func folderOf(m *lane.Manifest, files manifest.Files, path string) (string, error) {
+func folderOf(m *origin.Manifest, files manifest.Files, path string) (string, error) {
 	overlay := ""
 	if m.Kustomize != nil {
 		overlay = m.Kustomize.Overlay

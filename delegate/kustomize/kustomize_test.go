@@ -8,7 +8,7 @@ import (
 
 	"github.com/slipway-cd/slipway/delegate/kustomize"
 	"github.com/slipway-cd/slipway/delegate/manifest"
-	lane "github.com/slipway-cd/slipway/pkg/swimlane/kubernetes"
+	"github.com/slipway-cd/slipway/pkg/task/origin"
 )
 
 // repository is a base with a component and an overlay.
@@ -40,11 +40,11 @@ func TestBuild(t *testing.T) {
 	patch := func(key string) manifest.File {
 		return manifest.File{Name: key, Text: "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: acme-web}\ndata: {" + key + ": patched}\n"}
 	}
-	anyPlace := []lane.CommandFlag{{Command: "Build", Flag: "--load-restrictor LoadRestrictionsNone"}}
+	anyPlace := []origin.CommandFlag{{Command: "Build", Flag: "--load-restrictor LoadRestrictionsNone"}}
 	tests := []struct {
 		name, folder, overlay, path string
 		patches                     []manifest.File
-		flags                       []lane.CommandFlag
+		flags                       []origin.CommandFlag
 		has, hasnt                  []string
 		err                         string
 	}{
@@ -60,13 +60,13 @@ func TestBuild(t *testing.T) {
 		{name: "no kustomization to patch", folder: "app", patches: []manifest.File{patch("a")}, err: "no kustomization.yaml"},
 		{name: "no folder", folder: "app", overlay: "none", err: `kustomizeYamlFolderPath "none"`},
 		{name: "a patch of nothing", folder: "app/base", patches: []manifest.File{{Name: "p", Text: "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: none}\n"}}, err: "no matches"},
-		{name: "helm", folder: "app/base", flags: []lane.CommandFlag{{Command: "Build", Flag: "--enable-helm"}}, err: "unknown flag"},
+		{name: "helm", folder: "app/base", flags: []origin.CommandFlag{{Command: "Build", Flag: "--enable-helm"}}, err: "unknown flag"},
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
 			t.Parallel()
 			root := repository(t)
-			m := &lane.Manifest{ID: "k", Kustomize: &lane.Kustomize{Overlay: tt.overlay, CommandFlags: tt.flags}}
+			m := &origin.Manifest{ID: "k", Kustomize: &origin.Kustomize{Overlay: tt.overlay, CommandFlags: tt.flags}}
 			b := kustomize.Builder{Dir: func() (string, error) { return t.TempDir(), nil }}
 			got, err := b.Build(m, manifest.Files{Root: root, Folder: filepath.Join(root, tt.folder)}, tt.path, tt.patches)
 			if tt.err != "" {

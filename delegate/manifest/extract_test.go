@@ -13,6 +13,7 @@ import (
 	"github.com/slipway-cd/slipway/delegate/shell"
 	lane "github.com/slipway-cd/slipway/pkg/swimlane/kubernetes"
 	"github.com/slipway-cd/slipway/pkg/task"
+	"github.com/slipway-cd/slipway/pkg/task/origin"
 )
 
 // extracting is a source whose scripts run on this host.
@@ -31,7 +32,7 @@ func TestExtraction(t *testing.T) {
 	s, env := extracting(t)
 	ran := filepath.Join(t.TempDir(), "ran")
 	script := "echo once >> " + ran + "; pwd; mkdir -p app/sub conf; echo 'kind: A' > app/a.yaml; echo 'kind: B' > app/sub/b.yaml; echo no > app/readme; echo 'a: 1' > app/values.yaml; echo 'b: 2' > conf/b.yaml; echo 'c: 3' > conf/c.yaml"
-	m := &lane.Manifest{ID: "app", Type: "K8sManifest", Store: task.Store{Script: &task.Extraction{Script: script, Path: "app"}}, ValuesPaths: []string{"conf/b.yaml"}}
+	m := &origin.Manifest{ID: "app", Type: "K8sManifest", Store: task.Store{Script: &task.Extraction{Script: script, Path: "app"}}, ValuesPaths: []string{"conf/b.yaml"}}
 	files, err := s.Fetch(t.Context(), m)
 	if err != nil {
 		t.Fatal(err)
@@ -43,7 +44,7 @@ func TestExtraction(t *testing.T) {
 	if diff := cmp.Diff([]string{"a.yaml", "sub/b.yaml"}, names); diff != "" {
 		t.Errorf("manifests (-want +got):\n%s", diff)
 	}
-	above := []lane.ValuesFile{
+	above := []origin.ValuesFile{
 		{ID: "inherited", Store: task.Store{Inherited: []string{"conf/c.yaml"}}},
 		{ID: "own", Store: task.Store{Script: &task.Extraction{Script: "echo 'd: 4' > v.yaml", Path: "v.yaml"}}},
 	}
@@ -70,12 +71,12 @@ func TestExtraction(t *testing.T) {
 		{"a path out of its folder", "true", "../..", "leads out of the repository"},
 		{"a link out of its folder", "ln -s /etc app", "app", "a link that leads out"},
 	} {
-		m := &lane.Manifest{ID: "m", Type: "K8sManifest", Store: task.Store{Script: &task.Extraction{Script: tt.script, Path: tt.path}}}
+		m := &origin.Manifest{ID: "m", Type: "K8sManifest", Store: task.Store{Script: &task.Extraction{Script: tt.script, Path: tt.path}}}
 		if _, err := s.Fetch(t.Context(), m); err == nil || !strings.Contains(err.Error(), tt.err) {
 			t.Errorf("%s: got %v; want an error about %s", tt.name, err, tt.err)
 		}
 	}
-	inline := &lane.Manifest{ID: "m", Type: "K8sManifest", Store: task.Store{Inline: "kind: A"}}
+	inline := &origin.Manifest{ID: "m", Type: "K8sManifest", Store: task.Store{Inline: "kind: A"}}
 	if files, err = s.Fetch(t.Context(), inline); err != nil {
 		t.Fatal(err)
 	}

@@ -9,8 +9,8 @@ import (
 	"strings"
 
 	"github.com/slipway-cd/slipway/pkg/fault"
-	lane "github.com/slipway-cd/slipway/pkg/swimlane/kubernetes"
 	"github.com/slipway-cd/slipway/pkg/task"
+	"github.com/slipway-cd/slipway/pkg/task/origin"
 )
 
 // stored brings a file or a folder of the file store to the scratch folder,
@@ -62,7 +62,7 @@ func write(root string, f task.StoredFile) error {
 }
 
 // storedManifests are the manifests of a file store, as those of a repository.
-func (s Source) storedManifests(ctx context.Context, m *lane.Manifest) (Files, error) {
+func (s Source) storedManifests(ctx context.Context, m *origin.Manifest) (Files, error) {
 	out := Files{stored: true}
 	for _, named := range m.Store.Files.Paths {
 		root, below, err := s.stored(ctx, named)
@@ -97,7 +97,7 @@ func secretFiles(from *task.FileStore) []File {
 }
 
 // storedValues are the files of a layer of values, or of patches.
-func (s Source) storedValues(ctx context.Context, v lane.ValuesFile) ([]File, error) {
+func (s Source) storedValues(ctx context.Context, v origin.ValuesFile) ([]File, error) {
 	var out []File
 	for _, named := range v.Store.Files.Paths {
 		files, err := s.storedLayer(ctx, named)
@@ -128,7 +128,7 @@ func (s Source) storedLayer(ctx context.Context, named string) ([]File, error) {
 
 // beside reads a file that a manifest names besides its own: from the file
 // store if the manifest is there, else from its repository.
-func (s Source) beside(ctx context.Context, m *lane.Manifest, files Files, named string) (string, error) {
+func (s Source) beside(ctx context.Context, m *origin.Manifest, files Files, named string) (string, error) {
 	root, below := files.Root, strings.TrimPrefix(named, "/")
 	if m.Store.Files != nil {
 		var err error

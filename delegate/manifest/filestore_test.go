@@ -12,8 +12,8 @@ import (
 	"github.com/slipway-cd/slipway/delegate/executor/executortest"
 	"github.com/slipway-cd/slipway/pkg/fault"
 	"github.com/slipway-cd/slipway/pkg/ref"
-	lane "github.com/slipway-cd/slipway/pkg/swimlane/kubernetes"
 	"github.com/slipway-cd/slipway/pkg/task"
+	"github.com/slipway-cd/slipway/pkg/task/origin"
 )
 
 // fileStore gives files by path, those of the project and "account:" ones.
@@ -50,7 +50,7 @@ func TestFetchFromTheFileStore(t *testing.T) {
 		"/k8s/web.yaml": "web", "/k8s/sub/db.yml": "db", "/k8s/values.yaml": "a: 1\nb: 1", "/k8s/README.md": "no", "/one.tpl": "one",
 		"account:/k8s/all.yaml": "all", "/values/prod.yaml": "b: 2\nrev: <+kubernetes.release.revision>", "account:/over.yaml": "c: 3",
 	})
-	m := &lane.Manifest{ID: "m", Type: "K8sManifest", ValuesPaths: []string{"/values/prod.yaml"}, Store: task.Store{Files: &task.FileStore{
+	m := &origin.Manifest{ID: "m", Type: "K8sManifest", ValuesPaths: []string{"/values/prod.yaml"}, Store: task.Store{Files: &task.FileStore{
 		Paths: []string{"/k8s/", "/one.tpl", "account:/k8s"}, Secrets: []task.SecretFile{{ID: "account.s", Text: "secret"}},
 	}}}
 	files, err := s.Fetch(t.Context(), m)
@@ -70,7 +70,7 @@ func TestFetchFromTheFileStore(t *testing.T) {
 			t.Errorf("the account's file is at %q", f.Place)
 		}
 	}
-	over := []lane.ValuesFile{
+	over := []origin.ValuesFile{
 		{ID: "over", Store: task.Store{Files: &task.FileStore{Paths: []string{"account:/over.yaml"}}}},
 		{ID: "gone", Optional: true, Store: task.Store{Files: &task.FileStore{Paths: []string{"/none.yaml"}}}},
 	}
@@ -94,7 +94,7 @@ func TestFetchFromTheFileStore(t *testing.T) {
 func TestFolderOfTheFileStore(t *testing.T) {
 	t.Parallel()
 	s := fileStore(t, map[string]string{"/charts/web/Chart.yaml": "name: web", "/charts/web/templates/a.yaml": "a"})
-	m := &lane.Manifest{ID: "m", Type: "HelmChart", Store: task.Store{Files: &task.FileStore{Paths: []string{"/charts/web"}}}}
+	m := &origin.Manifest{ID: "m", Type: "HelmChart", Store: task.Store{Files: &task.FileStore{Paths: []string{"/charts/web"}}}}
 	files, err := s.Fetch(t.Context(), m)
 	if err != nil {
 		t.Fatal(err)
@@ -124,12 +124,12 @@ func TestFilesStayInTheScratchFolder(t *testing.T) {
 func TestInheritingFromTheFileStore(t *testing.T) {
 	t.Parallel()
 	s := fileStore(t, map[string]string{"/k8s/web.yaml": "web", "/conf/prod.yaml": "a: 1"})
-	m := &lane.Manifest{ID: "m", Type: "K8sManifest", Store: task.Store{Files: &task.FileStore{Paths: []string{"/k8s"}}}}
+	m := &origin.Manifest{ID: "m", Type: "K8sManifest", Store: task.Store{Files: &task.FileStore{Paths: []string{"/k8s"}}}}
 	files, err := s.Fetch(t.Context(), m)
 	if err != nil {
 		t.Fatal(err)
 	}
-	got, err := s.Values(t.Context(), m, files, []lane.ValuesFile{{ID: "v", Store: task.Store{Inherited: []string{"/conf/prod.yaml"}}}})
+	got, err := s.Values(t.Context(), m, files, []origin.ValuesFile{{ID: "v", Store: task.Store{Inherited: []string{"/conf/prod.yaml"}}}})
 	if diff := cmp.Diff(map[string]any{"a": int64(1)}, got); err != nil || diff != "" {
 		t.Errorf("%v; values (-want +got):\n%s", err, diff)
 	}

@@ -11,8 +11,8 @@ import (
 	"github.com/slipway-cd/slipway/delegate/executor/executortest"
 	"github.com/slipway-cd/slipway/delegate/gitfetch"
 	"github.com/slipway-cd/slipway/pkg/fault"
-	lane "github.com/slipway-cd/slipway/pkg/swimlane/kubernetes"
 	"github.com/slipway-cd/slipway/pkg/task"
+	"github.com/slipway-cd/slipway/pkg/task/origin"
 )
 
 // put makes files below a folder; a text of "-> path" makes a link.
@@ -99,7 +99,7 @@ func TestFetchFollowsLinks(t *testing.T) {
 	fetch := func(paths ...string) ([]string, error) {
 		at := git
 		at.Paths = paths
-		files, err := s.Fetch(t.Context(), &lane.Manifest{ID: "m", Type: "K8sManifest", Store: task.Store{Git: &at}})
+		files, err := s.Fetch(t.Context(), &origin.Manifest{ID: "m", Type: "K8sManifest", Store: task.Store{Git: &at}})
 		var got []string
 		for _, f := range files.Manifests {
 			got = append(got, f.Text)
@@ -117,7 +117,7 @@ func TestFetchFollowsLinks(t *testing.T) {
 	}
 	stored := fileStore(t, map[string]string{"/docs/README": "no", "/defaults/values.yaml": "a: 1"})
 	for _, path := range []string{"/docs", "/defaults"} {
-		m := &lane.Manifest{ID: "m", Type: "K8sManifest", Store: task.Store{Files: &task.FileStore{Paths: []string{path}}}}
+		m := &origin.Manifest{ID: "m", Type: "K8sManifest", Store: task.Store{Files: &task.FileStore{Paths: []string{path}}}}
 		if _, err := stored.Fetch(t.Context(), m); !fault.Is(err, fault.NotFound) {
 			t.Errorf("%s of the file store, which has no manifests, gave %v", path, err)
 		}

@@ -16,8 +16,8 @@ import (
 
 	"github.com/slipway-cd/slipway/delegate/gitfetch"
 	"github.com/slipway-cd/slipway/pkg/fault"
-	lane "github.com/slipway-cd/slipway/pkg/swimlane/kubernetes"
 	"github.com/slipway-cd/slipway/pkg/task"
+	"github.com/slipway-cd/slipway/pkg/task/origin"
 )
 
 // File is a fetched file: its name below the manifest's path, its place in
@@ -65,14 +65,14 @@ type Files struct {
 }
 
 // Fetch reads the manifest files of a store, and the values files beside them.
-func (s Source) Fetch(ctx context.Context, m *lane.Manifest) (Files, error) {
+func (s Source) Fetch(ctx context.Context, m *origin.Manifest) (Files, error) {
 	if m == nil {
 		return Files{}, fault.New(fault.Invalid, "the service has no manifests")
 	}
-	if m.Type == lane.HelmChart || m.Type == lane.Kustomization {
+	if m.Type == origin.HelmChart || m.Type == origin.Kustomization {
 		return s.folder(ctx, m)
 	}
-	if m.Type != lane.PlainManifest && m.Type != lane.OpenshiftTemplate {
+	if m.Type != origin.PlainManifest && m.Type != origin.OpenshiftTemplate {
 		return Files{}, fault.New(fault.Unsupported, "manifest %s is a %s, which can't be deployed yet", m.ID, m.Type)
 	}
 	if m.Store.Files != nil {
@@ -98,7 +98,7 @@ func (s Source) Fetch(ctx context.Context, m *lane.Manifest) (Files, error) {
 
 // some refuses a manifest without files: deployed, it would remove all that
 // was deployed before.
-func (f Files) some(m *lane.Manifest) error {
+func (f Files) some(m *origin.Manifest) error {
 	if len(f.Manifests) == 0 {
 		return fault.New(fault.NotFound, "manifest %s has no files besides values.yaml", m.ID)
 	}
@@ -106,7 +106,7 @@ func (f Files) some(m *lane.Manifest) error {
 }
 
 // folder fetches a manifest that is one folder.
-func (s Source) folder(ctx context.Context, m *lane.Manifest) (Files, error) {
+func (s Source) folder(ctx context.Context, m *origin.Manifest) (Files, error) {
 	from, err := s.tree(ctx, m)
 	if err != nil {
 		return Files{}, err
@@ -131,7 +131,7 @@ type tree struct {
 }
 
 // tree fetches the files of a manifest that aren't in the document itself.
-func (s Source) tree(ctx context.Context, m *lane.Manifest) (tree, error) {
+func (s Source) tree(ctx context.Context, m *origin.Manifest) (tree, error) {
 	switch {
 	case m.Store.Git != nil:
 		got, err := s.checkout(ctx, place(m))

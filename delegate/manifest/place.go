@@ -3,8 +3,8 @@ package manifest
 import (
 	"slices"
 
-	lane "github.com/slipway-cd/slipway/pkg/swimlane/kubernetes"
 	"github.com/slipway-cd/slipway/pkg/task"
+	"github.com/slipway-cd/slipway/pkg/task/origin"
 )
 
 // wholeRepository is the path of all files of a repository.
@@ -12,7 +12,7 @@ const wholeRepository = ""
 
 // Places are the files in Git repositories that a manifest and the layers above
 // it need, so that what is in one repository is fetched at once.
-func Places(m *lane.Manifest, layers ...[]lane.ValuesFile) []task.Git {
+func Places(m *origin.Manifest, layers ...[]origin.ValuesFile) []task.Git {
 	var out []task.Git
 	all := slices.Concat(layers...)
 	if m != nil && m.Store.Git != nil {
@@ -32,13 +32,13 @@ func Places(m *lane.Manifest, layers ...[]lane.ValuesFile) []task.Git {
 
 // place is where a manifest's files are: its paths, and its own layers beside
 // them.
-func place(m *lane.Manifest) task.Git {
+func place(m *origin.Manifest) task.Git {
 	g := *m.Store.Git
 	g.Paths = slices.Concat(g.Paths, m.ValuesPaths, m.ParamsPaths)
 	switch {
-	case m.Type == lane.Kustomization && (m.Kustomize == nil || m.Kustomize.Overlay == ""):
+	case m.Type == origin.Kustomization && (m.Kustomize == nil || m.Kustomize.Overlay == ""):
 		g.Paths = append(g.Paths, wholeRepository) // bases may be anywhere
-	case m.Type == lane.Kustomization:
+	case m.Type == origin.Kustomization:
 		g.Paths = append(g.Paths, m.Kustomize.PatchesPaths...)
 	case m.Chart != nil && m.Chart.FlagsNameFiles():
 		g.Paths = append(g.Paths, wholeRepository)
@@ -48,7 +48,7 @@ func place(m *lane.Manifest) task.Git {
 
 // Needs adds files of a manifest's repository to those that are fetched; none
 // mean all of it.
-func (s Source) Needs(m *lane.Manifest, paths ...string) Source {
+func (s Source) Needs(m *origin.Manifest, paths ...string) Source {
 	if m == nil || m.Store.Git == nil {
 		return s
 	}

@@ -16,8 +16,8 @@ import (
 	"github.com/slipway-cd/slipway/delegate/executor/executortest"
 	"github.com/slipway-cd/slipway/delegate/gitfetch"
 	"github.com/slipway-cd/slipway/internal/testservers"
-	lane "github.com/slipway-cd/slipway/pkg/swimlane/kubernetes"
 	"github.com/slipway-cd/slipway/pkg/task"
+	"github.com/slipway-cd/slipway/pkg/task/origin"
 )
 
 // repository is a Git repository with some files.
@@ -55,8 +55,8 @@ func TestOneFetchForAllPaths(t *testing.T) {
 		return &g
 	}
 	cache := t.TempDir()
-	m := &lane.Manifest{ID: "app", Type: "K8sManifest", Store: task.Store{Git: at("app")}, ValuesPaths: []string{"/conf/own.yaml"}}
-	above := []lane.ValuesFile{{ID: "v", Store: task.Store{Git: at("conf/low.yaml", "conf/high.yaml")}}, {ID: "none", Optional: true, Store: task.Store{Git: at("conf/missing.yaml")}}}
+	m := &origin.Manifest{ID: "app", Type: "K8sManifest", Store: task.Store{Git: at("app")}, ValuesPaths: []string{"/conf/own.yaml"}}
+	above := []origin.ValuesFile{{ID: "v", Store: task.Store{Git: at("conf/low.yaml", "conf/high.yaml")}}, {ID: "none", Optional: true, Store: task.Store{Git: at("conf/missing.yaml")}}}
 	env := executortest.New(t, nil)
 	s := Source{Git: gitfetch.New(cache, gitfetch.HostKeys{}), Stage: "s", Resolve: env.Resolve, Log: env.Log("x"), Places: Places(m, above)}
 	fetch := func(ctx context.Context) map[string]any {
@@ -105,20 +105,20 @@ func TestOneFetchForAllPaths(t *testing.T) {
 func TestPlaces(t *testing.T) {
 	t.Parallel()
 	store := task.Store{Git: &task.Git{URL: "u", Paths: []string{"app"}}}
-	flag := func(f string) *lane.Chart {
-		return &lane.Chart{CommandFlags: []lane.CommandFlag{{Command: lane.HelmTemplate, Flag: f}}}
+	flag := func(f string) *origin.Chart {
+		return &origin.Chart{CommandFlags: []origin.CommandFlag{{Command: origin.HelmTemplate, Flag: f}}}
 	}
 	for _, tt := range []struct {
 		name string
-		m    lane.Manifest
+		m    origin.Manifest
 		want []string
 	}{
-		{"plain", lane.Manifest{Type: "K8sManifest", ValuesPaths: []string{"v"}}, []string{"app", "v"}},
-		{"a template", lane.Manifest{Type: "OpenshiftTemplate", ParamsPaths: []string{"p"}}, []string{"app", "p"}},
-		{"a kustomization with bases anywhere", lane.Manifest{Type: "Kustomize", Kustomize: &lane.Kustomize{PatchesPaths: []string{"p"}}}, []string{"app", ""}},
-		{"a kustomization below its base path", lane.Manifest{Type: "Kustomize", Kustomize: &lane.Kustomize{Overlay: "o", PatchesPaths: []string{"p"}}}, []string{"app", "p"}},
-		{"a chart", lane.Manifest{Type: "HelmChart", Chart: flag("--set a=b")}, []string{"app"}},
-		{"a chart with files in flags", lane.Manifest{Type: "HelmChart", Chart: flag("-f a.yaml")}, []string{"app", ""}},
+		{"plain", origin.Manifest{Type: "K8sManifest", ValuesPaths: []string{"v"}}, []string{"app", "v"}},
+		{"a template", origin.Manifest{Type: "OpenshiftTemplate", ParamsPaths: []string{"p"}}, []string{"app", "p"}},
+		{"a kustomization with bases anywhere", origin.Manifest{Type: "Kustomize", Kustomize: &origin.Kustomize{PatchesPaths: []string{"p"}}}, []string{"app", ""}},
+		{"a kustomization below its base path", origin.Manifest{Type: "Kustomize", Kustomize: &origin.Kustomize{Overlay: "o", PatchesPaths: []string{"p"}}}, []string{"app", "p"}},
+		{"a chart", origin.Manifest{Type: "HelmChart", Chart: flag("--set a=b")}, []string{"app"}},
+		{"a chart with files in flags", origin.Manifest{Type: "HelmChart", Chart: flag("-f a.yaml")}, []string{"app", ""}},
 	} {
 		tt.m.Store = store
 		got := Places(&tt.m)

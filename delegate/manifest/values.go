@@ -11,8 +11,8 @@ import (
 
 	"github.com/slipway-cd/slipway/delegate/gitfetch"
 	"github.com/slipway-cd/slipway/pkg/fault"
-	lane "github.com/slipway-cd/slipway/pkg/swimlane/kubernetes"
 	"github.com/slipway-cd/slipway/pkg/task"
+	"github.com/slipway-cd/slipway/pkg/task/origin"
 )
 
 // revisionExpression is resolved here: only a delegate knows the release's number.
@@ -20,7 +20,7 @@ const revisionExpression = "<+kubernetes.release.revision>"
 
 // Values merges the layers of values of a manifest, low to high: its folders'
 // defaults, its own valuesPaths, then the layers above (semantics/entities §8).
-func (s Source) Values(ctx context.Context, m *lane.Manifest, files Files, above []lane.ValuesFile) (map[string]any, error) {
+func (s Source) Values(ctx context.Context, m *origin.Manifest, files Files, above []origin.ValuesFile) (map[string]any, error) {
 	layers := slices.Clone(files.Defaults)
 	for _, p := range m.ValuesPaths {
 		text, err := s.beside(ctx, m, files, p)
@@ -57,7 +57,7 @@ func (s Source) Values(ctx context.Context, m *lane.Manifest, files Files, above
 
 // Patches are those of a Kustomize manifest, low to high: its own, then the
 // layers above (semantics/kubernetes §4.4).
-func (s Source) Patches(ctx context.Context, m *lane.Manifest, files Files, above []lane.ValuesFile) ([]File, error) {
+func (s Source) Patches(ctx context.Context, m *origin.Manifest, files Files, above []origin.ValuesFile) ([]File, error) {
 	var own []string
 	if m.Kustomize != nil {
 		own = m.Kustomize.PatchesPaths
@@ -67,12 +67,12 @@ func (s Source) Patches(ctx context.Context, m *lane.Manifest, files Files, abov
 
 // Params are the files of parameters of an OpenshiftTemplate, low to high: its
 // own, then the layers above (semantics/kubernetes §4.5).
-func (s Source) Params(ctx context.Context, m *lane.Manifest, files Files, above []lane.ValuesFile) ([]File, error) {
+func (s Source) Params(ctx context.Context, m *origin.Manifest, files Files, above []origin.ValuesFile) ([]File, error) {
 	return s.layers(ctx, "parameters", m, m.ParamsPaths, files, above)
 }
 
 // layers reads a manifest's own files of a kind, then those above it.
-func (s Source) layers(ctx context.Context, kind string, m *lane.Manifest, own []string, files Files, above []lane.ValuesFile) ([]File, error) {
+func (s Source) layers(ctx context.Context, kind string, m *origin.Manifest, own []string, files Files, above []origin.ValuesFile) ([]File, error) {
 	var out []File
 	for _, p := range own {
 		text, err := s.beside(ctx, m, files, p)
@@ -96,7 +96,7 @@ func (s Source) layers(ctx context.Context, kind string, m *lane.Manifest, own [
 
 // layer reads the files of a layer above a manifest, whose files are those
 // that it may inherit.
-func (s Source) layer(ctx context.Context, v lane.ValuesFile, files Files) ([]File, error) {
+func (s Source) layer(ctx context.Context, v origin.ValuesFile, files Files) ([]File, error) {
 	from := tree{}
 	var err error
 	switch {
@@ -140,7 +140,7 @@ func (s Source) layer(ctx context.Context, v lane.ValuesFile, files Files) ([]Fi
 // All reads the files of a store, with their expressions resolved; what is its
 // name if it is inline.
 func (s Source) All(ctx context.Context, what string, from task.Store) ([]File, error) {
-	files, err := s.layer(ctx, lane.ValuesFile{ID: what, Store: from}, Files{})
+	files, err := s.layer(ctx, origin.ValuesFile{ID: what, Store: from}, Files{})
 	if err != nil {
 		return nil, err
 	}

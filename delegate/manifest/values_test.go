@@ -12,8 +12,8 @@ import (
 	"github.com/slipway-cd/slipway/delegate/executor"
 	"github.com/slipway-cd/slipway/delegate/executor/executortest"
 	"github.com/slipway-cd/slipway/pkg/fault"
-	lane "github.com/slipway-cd/slipway/pkg/swimlane/kubernetes"
 	"github.com/slipway-cd/slipway/pkg/task"
+	"github.com/slipway-cd/slipway/pkg/task/origin"
 )
 
 // semantics/kubernetes §23.5, §23.16 and semantics/entities §17.16-17: the
@@ -28,8 +28,8 @@ func TestValues(t *testing.T) {
 	}
 	env := executortest.New(t, nil)
 	s := Source{Revision: 7, Resolve: env.Resolve, Log: env.Log("x")}
-	above := []lane.ValuesFile{{ID: "over", Store: task.Store{Inline: "rev: <+kubernetes.release.revision>"}}}
-	m := &lane.Manifest{ValuesPaths: []string{"/a.yaml", "b.yaml"}}
+	above := []origin.ValuesFile{{ID: "over", Store: task.Store{Inline: "rev: <+kubernetes.release.revision>"}}}
+	m := &origin.Manifest{ValuesPaths: []string{"/a.yaml", "b.yaml"}}
 	got, err := s.Values(t.Context(), m, Files{Root: root, Defaults: []File{{Name: "values.yaml", Text: "replicas: 1\nname: web"}}}, above)
 	if err != nil {
 		t.Fatal(err)
@@ -55,8 +55,8 @@ func TestValues(t *testing.T) {
 			t.Errorf("a path out of the repository gave %v", err)
 		}
 	}
-	layer := []lane.ValuesFile{{ID: "layer", Optional: true, Store: task.Store{Inherited: m.ValuesPaths}}}
-	if _, err := s.Values(t.Context(), &lane.Manifest{}, Files{Root: root}, layer); !fault.Is(err, fault.Invalid) {
+	layer := []origin.ValuesFile{{ID: "layer", Optional: true, Store: task.Store{Inherited: m.ValuesPaths}}}
+	if _, err := s.Values(t.Context(), &origin.Manifest{}, Files{Root: root}, layer); !fault.Is(err, fault.Invalid) {
 		t.Errorf("a layer's path out of the repository gave %v", err)
 	}
 }
@@ -67,8 +67,8 @@ func TestOptionalValuesThatCantBeRead(t *testing.T) {
 	t.Parallel()
 	env := executortest.New(t, nil)
 	stored := task.Store{Files: &task.FileStore{Paths: []string{"/prod.yaml"}}}
-	own := &lane.Manifest{Store: stored, ValuesPaths: []string{"/prod.yaml"}, OptionalValuesYAML: true}
-	layer := []lane.ValuesFile{{ID: "layer", Optional: true, Store: stored}}
+	own := &origin.Manifest{Store: stored, ValuesPaths: []string{"/prod.yaml"}, OptionalValuesYAML: true}
+	layer := []origin.ValuesFile{{ID: "layer", Optional: true, Store: stored}}
 	for code, fails := range map[fault.Code]bool{fault.NotFound: false, fault.Unavailable: true, fault.Forbidden: true} {
 		s := Source{Resolve: env.Resolve, Dir: env.Dir, Log: env.Log("x"), Files: func(context.Context, string) ([]task.StoredFile, error) {
 			return nil, fault.New(code, "no")
@@ -76,7 +76,7 @@ func TestOptionalValuesThatCantBeRead(t *testing.T) {
 		if _, err := s.Values(t.Context(), own, Files{}, nil); fails != fault.Is(err, code) {
 			t.Errorf("%s: the manifest's own file gave %v", code, err)
 		}
-		if _, err := s.Values(t.Context(), &lane.Manifest{}, Files{}, layer); fails != fault.Is(err, code) {
+		if _, err := s.Values(t.Context(), &origin.Manifest{}, Files{}, layer); fails != fault.Is(err, code) {
 			t.Errorf("%s: a layer gave %v", code, err)
 		}
 	}
@@ -93,9 +93,9 @@ func TestInlineTextsAreNotResolvedAgain(t *testing.T) {
 	env := executortest.New(t, func(text string) string { return strings.ReplaceAll(text, `<+secrets.getValue("x")>`, "s3cr3t") })
 	s := Source{Revision: 7, Resolve: env.Resolve, Log: env.Log("x")}
 	files := Files{Root: root}
-	own := &lane.Manifest{ValuesPaths: []string{"a.yaml"}, ParamsPaths: []string{"a.yaml"}, Kustomize: &lane.Kustomize{PatchesPaths: []string{"a.yaml"}}}
+	own := &origin.Manifest{ValuesPaths: []string{"a.yaml"}, ParamsPaths: []string{"a.yaml"}, Kustomize: &origin.Kustomize{PatchesPaths: []string{"a.yaml"}}}
 	const said = `note: <+secrets.getValue("x")> in <+kubernetes.release.revision>`
-	above := []lane.ValuesFile{{ID: "over", Store: task.Store{Inline: said}}}
+	above := []origin.ValuesFile{{ID: "over", Store: task.Store{Inline: said}}}
 	const kept, found = `note: <+secrets.getValue("x")> in 7`, "file: s3cr3t"
 
 	values, err := s.Values(t.Context(), own, files, above)

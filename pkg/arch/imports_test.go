@@ -147,7 +147,7 @@ func TestImports(t *testing.T) {
 
 // longest is how many packages of this module the longest chain of imports has.
 // Who reads the last has to believe all before it: it may become shorter only.
-const longest = 13
+const longest = 12
 
 func TestChainsOfImportsAreShort(t *testing.T) {
 	t.Parallel()

@@ -18,6 +18,7 @@ import (
 	"github.com/slipway-cd/slipway/pkg/store"
 	"github.com/slipway-cd/slipway/pkg/swimlane/kubernetes"
 	"github.com/slipway-cd/slipway/pkg/task"
+	"github.com/slipway-cd/slipway/pkg/task/origin"
 )
 
 // chartEntities serves a cluster, a Git host and repositories of charts.
@@ -122,7 +123,7 @@ func TestCharts(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	want := &kubernetes.Chart{HelmVersion: "V4", SubChartPath: "s", CommandFlags: []kubernetes.CommandFlag{{Command: "Upgrade", Flag: "--wait"}}}
+	want := &origin.Chart{HelmVersion: "V4", SubChartPath: "s", CommandFlags: []origin.CommandFlag{{Command: "Upgrade", Flag: "--wait"}}}
 	if diff := cmp.Diff(want, kubernetesOf(t, d).Manifest.Chart); diff != "" || len(kubernetesOf(t, d).Values) != 1 {
 		t.Errorf("chart, with %d layers of values (-want +got):\n%s", len(kubernetesOf(t, d).Values), diff)
 	}
@@ -140,11 +141,11 @@ func TestKustomize(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	want := &kubernetes.Kustomize{Overlay: "over", PatchesPaths: []string{"p.yaml"}, CommandFlags: []kubernetes.CommandFlag{{Command: "Build", Flag: "--reorder=legacy"}}}
+	want := &origin.Kustomize{Overlay: "over", PatchesPaths: []string{"p.yaml"}, CommandFlags: []origin.CommandFlag{{Command: "Build", Flag: "--reorder=legacy"}}}
 	if diff := cmp.Diff(want, kubernetesOf(t, d).Manifest.Kustomize); diff != "" {
 		t.Errorf("kustomization (-want +got):\n%s", diff)
 	}
-	layers := []kubernetes.ValuesFile{{ID: "own", Store: task.Store{Inline: "x"}}, {ID: "env", Store: task.Store{Inline: "x"}}}
+	layers := []origin.ValuesFile{{ID: "own", Store: task.Store{Inline: "x"}}, {ID: "env", Store: task.Store{Inline: "x"}}}
 	if diff := cmp.Diff(layers, kubernetesOf(t, d).Patches); diff != "" {
 		t.Errorf("patches, low to high (-want +got):\n%s", diff)
 	}
@@ -210,7 +211,7 @@ func TestStores(t *testing.T) {
 		t.Errorf("Azure's repository is %+v", git)
 	}
 	k.Values[1].Store.Git = nil
-	want := []kubernetes.ValuesFile{
+	want := []origin.ValuesFile{
 		{ID: "b", Store: task.Store{Inherited: []string{"dev.yaml"}}}, {ID: "c"}, {ID: "d", Store: task.Store{Script: &task.Extraction{Script: "x", Path: "v"}}},
 	}
 	if diff := cmp.Diff(want, k.Values); diff != "" {

@@ -25,7 +25,7 @@ import (
 	"github.com/slipway-cd/slipway/delegate/sandbox"
 	"github.com/slipway-cd/slipway/pkg/fault"
 	"github.com/slipway-cd/slipway/pkg/gitops"
-	lane "github.com/slipway-cd/slipway/pkg/swimlane/kubernetes"
+	"github.com/slipway-cd/slipway/pkg/task/origin"
 )
 
 // discard is where what tools say goes: what matters of it is in their errors.
@@ -66,9 +66,9 @@ func (j *job) helm(ctx context.Context, p *part) ([]*unstructured.Unstructured, 
 		return nil, err
 	}
 	w := chart.Job{
-		Manifest: &lane.Manifest{ID: j.App, Type: lane.HelmChart}, Dir: dir, Values: values,
+		Manifest: &origin.Manifest{ID: j.App, Type: origin.HelmChart}, Dir: dir, Values: values,
 		Files:   manifest.Files{Root: root, Folder: filepath.Join(root, filepath.FromSlash(p.folder.Path))},
-		Flags:   lane.HelmFlags{IncludeCRDs: true, SkipCRDs: h.SkipCrds, SkipSchema: h.SkipSchemaValidation, KubeVersion: h.KubeVersion, APIVersions: h.APIVersions},
+		Flags:   origin.HelmFlags{IncludeCRDs: true, SkipCRDs: h.SkipCrds, SkipSchema: h.SkipSchemaValidation, KubeVersion: h.KubeVersion, APIVersions: h.APIVersions},
 		Release: chart.Release{Name: j.App, Namespace: j.Namespace},
 	}
 	if h.ReleaseName != "" {
@@ -238,7 +238,7 @@ func (j *job) values(ctx context.Context, p *part, h *gitops.Helm) (map[string]a
 		}
 		manifest.Merge(out, doc)
 	}
-	var flags lane.HelmFlags
+	var flags origin.HelmFlags
 	for _, one := range h.Parameters {
 		text := one.Name + "=" + escaped(j.substitute(p, one.Value))
 		if one.ForceString {

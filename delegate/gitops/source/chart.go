@@ -12,19 +12,19 @@ import (
 	"github.com/slipway-cd/slipway/pkg/fault"
 	"github.com/slipway-cd/slipway/pkg/gitops"
 	"github.com/slipway-cd/slipway/pkg/gitops/access"
-	lane "github.com/slipway-cd/slipway/pkg/swimlane/kubernetes"
 	"github.com/slipway-cd/slipway/pkg/task"
+	"github.com/slipway-cd/slipway/pkg/task/origin"
 )
 
 // charts is the place of a source's chart: an HTTP server with an index, or a
 // registry, whose address has no scheme.
-func charts(r access.Repository, src *gitops.Source) (task.ChartRepo, lane.HelmFlags) {
+func charts(r access.Repository, src *gitops.Source) (task.ChartRepo, origin.HelmFlags) {
 	place := task.ChartRepo{URL: r.URL, Username: r.Username, Password: r.Password}
 	if r.EnableOCI || !strings.Contains(r.URL, "://") {
 		place.OCI = true
 		place.URL = "oci://" + strings.TrimPrefix(strings.TrimRight(r.URL, "/"), "oci://")
 	}
-	return place, lane.HelmFlags{PlainHTTP: r.PlainHTTP, PassEverywhere: src.Helm != nil && src.Helm.PassCredentials}
+	return place, origin.HelmFlags{PlainHTTP: r.PlainHTTP, PassEverywhere: src.Helm != nil && src.Helm.PassCredentials}
 }
 
 // version is the version of a chart that a source means. One that is written out is
@@ -52,7 +52,7 @@ func (s *Sources) version(ctx context.Context, src *gitops.Source, r access.Repo
 // openChart gives the files of a chart, whose topmost folder is the chart's.
 func (s *Sources) openChart(ctx context.Context, src *gitops.Source, r access.Repository, version string) (*Files, error) {
 	place, flags := charts(r, src)
-	m := &lane.Manifest{ID: src.Chart, Type: lane.HelmChart, Chart: &lane.Chart{Name: src.Chart, Version: version}, Store: task.Store{Charts: &place}}
+	m := &origin.Manifest{ID: src.Chart, Type: origin.HelmChart, Chart: &origin.Chart{Name: src.Chart, Version: version}, Store: task.Store{Charts: &place}}
 	got, err := s.charts.Fetch(ctx, manifest.Source{Stage: "gitops", Log: io.Discard}, m, flags)
 	if err != nil {
 		return nil, err

@@ -10,12 +10,12 @@ import (
 	"sigs.k8s.io/yaml"
 
 	"github.com/slipway-cd/slipway/delegate/manifest"
-	lane "github.com/slipway-cd/slipway/pkg/swimlane/kubernetes"
+	"github.com/slipway-cd/slipway/pkg/task/origin"
 )
 
 // beside fetches a chart's folder, and then the charts beside it that it
 // depends on by relative paths.
-func beside(ctx context.Context, source manifest.Source, m *lane.Manifest) (manifest.Files, error) {
+func beside(ctx context.Context, source manifest.Source, m *origin.Manifest) (manifest.Files, error) {
 	files, err := source.Fetch(ctx, m)
 	if err != nil {
 		return files, err
@@ -29,7 +29,7 @@ func beside(ctx context.Context, source manifest.Source, m *lane.Manifest) (mani
 
 // neighbours are the folders of dependencies that aren't there, from the
 // repository's root. What is wrong with the chart is found when it is loaded.
-func neighbours(m *lane.Manifest, files manifest.Files) []string {
+func neighbours(m *origin.Manifest, files manifest.Files) []string {
 	folder, err := chartFolder(m, files)
 	if err != nil {
 		return nil

@@ -11,8 +11,8 @@ import (
 	"github.com/slipway-cd/slipway/delegate/helm/chart"
 	"github.com/slipway-cd/slipway/delegate/manifest"
 	"github.com/slipway-cd/slipway/internal/testservers"
-	lane "github.com/slipway-cd/slipway/pkg/swimlane/kubernetes"
 	"github.com/slipway-cd/slipway/pkg/task"
+	"github.com/slipway-cd/slipway/pkg/task/origin"
 )
 
 // A chart in Git may depend on one beside it; what it doesn't depend on isn't
@@ -37,12 +37,12 @@ func TestADependencyBesideAChartInGit(t *testing.T) {
 			t.Fatalf("git %v: %v\n%s", args, err, out)
 		}
 	}
-	m := &lane.Manifest{
-		ID: "app", Type: "HelmChart", Chart: &lane.Chart{},
+	m := &origin.Manifest{
+		ID: "app", Type: "HelmChart", Chart: &origin.Chart{},
 		Store: task.Store{Git: &task.Git{URL: testservers.Git(t, dir), Branch: "main", Paths: []string{"charts/app"}}},
 	}
 	from := manifest.Source{Git: gitfetch.New(t.TempDir(), gitfetch.HostKeys{}), Stage: "a", Log: io.Discard, Places: manifest.Places(m)}
-	files, err := chart.NewRepos(t.TempDir()).Fetch(t.Context(), from, m, lane.HelmFlags{})
+	files, err := chart.NewRepos(t.TempDir()).Fetch(t.Context(), from, m, origin.HelmFlags{})
 	check(t, err)
 	if got := load(t, m, files); len(got.Dependencies()) != 1 {
 		t.Errorf("the chart has %d dependencies; want the one beside it", len(got.Dependencies()))

@@ -22,8 +22,8 @@ import (
 	"github.com/slipway-cd/slipway/internal/testaws"
 	"github.com/slipway-cd/slipway/internal/testservers"
 	"github.com/slipway-cd/slipway/pkg/fault"
-	lane "github.com/slipway-cd/slipway/pkg/swimlane/kubernetes"
 	"github.com/slipway-cd/slipway/pkg/task"
+	"github.com/slipway-cd/slipway/pkg/task/origin"
 )
 
 // toMoto sends requests for AWS to moto, which knows the service and the
@@ -76,10 +76,10 @@ func charts(t *testing.T) map[string][]byte {
 // fetched is the version that is chosen for a wish.
 func fetched(t *testing.T, via http.RoundTripper, place task.ChartRepo, want string) (string, error) {
 	t.Helper()
-	m := &lane.Manifest{ID: "app", Type: "HelmChart", Chart: &lane.Chart{Name: "web", Version: want}, Store: task.Store{Charts: &place}}
+	m := &origin.Manifest{ID: "app", Type: "HelmChart", Chart: &origin.Chart{Name: "web", Version: want}, Store: task.Store{Charts: &place}}
 	repos := chart.NewRepos(t.TempDir())
 	repos.Via = via
-	files, err := repos.Fetch(t.Context(), source("s"), m, lane.HelmFlags{})
+	files, err := repos.Fetch(t.Context(), source("s"), m, origin.HelmFlags{})
 	if err != nil {
 		return "", err
 	}

@@ -24,7 +24,7 @@ import (
 
 	"github.com/slipway-cd/slipway/delegate/manifest"
 	"github.com/slipway-cd/slipway/pkg/fault"
-	lane "github.com/slipway-cd/slipway/pkg/swimlane/kubernetes"
+	"github.com/slipway-cd/slipway/pkg/task/origin"
 )
 
 // Reader loads charts for one task.
@@ -34,7 +34,7 @@ type Reader struct {
 }
 
 // Read reads the chart of a manifest without its dependencies.
-func (r Reader) Read(m *lane.Manifest, files manifest.Files) (*v2.Chart, error) {
+func (r Reader) Read(m *origin.Manifest, files manifest.Files) (*v2.Chart, error) {
 	folder, err := chartFolder(m, files)
 	if err != nil {
 		return nil, err
@@ -45,7 +45,7 @@ func (r Reader) Read(m *lane.Manifest, files manifest.Files) (*v2.Chart, error) 
 // Load reads the chart of a manifest, and says in which folder it is whole.
 // Dependencies that aren't in its charts folder are downloaded, as Chart.lock
 // says if there is one.
-func (r Reader) Load(ctx context.Context, m *lane.Manifest, files manifest.Files, flags lane.HelmFlags) (*v2.Chart, string, error) {
+func (r Reader) Load(ctx context.Context, m *origin.Manifest, files manifest.Files, flags origin.HelmFlags) (*v2.Chart, string, error) {
 	folder, err := chartFolder(m, files)
 	if err != nil {
 		return nil, "", err
@@ -115,7 +115,7 @@ func neighboursStay(root, folder string, dependencies []*v2.Dependency) error {
 }
 
 // chartFolder is where a manifest's chart is: a subchart, if it names one.
-func chartFolder(m *lane.Manifest, files manifest.Files) (string, error) {
+func chartFolder(m *origin.Manifest, files manifest.Files) (string, error) {
 	if m.Chart == nil || m.Chart.SubChartPath == "" {
 		return files.Folder, nil
 	}
@@ -133,7 +133,7 @@ func chartFolder(m *lane.Manifest, files manifest.Files) (string, error) {
 // withDependencies copies the chart and all beside it, which its dependencies
 // may name by relative paths, and downloads the dependencies there: what was
 // fetched is for others, too, and stays as it is.
-func (r Reader) withDependencies(ctx context.Context, root, folder string, flags lane.HelmFlags) (string, error) {
+func (r Reader) withDependencies(ctx context.Context, root, folder string, flags origin.HelmFlags) (string, error) {
 	scratch, err := r.Dir()
 	if err != nil {
 		return "", err
@@ -181,7 +181,7 @@ func getters(ctx context.Context, limit time.Duration, insecure bool) getter.Pro
 
 // Values lays what command flags set over the layers of values. A path of a
 // file is one in the chart's folder, or else in its repository.
-func Values(base map[string]any, files manifest.Files, flags lane.HelmFlags) (map[string]any, error) {
+func Values(base map[string]any, files manifest.Files, flags origin.HelmFlags) (map[string]any, error) {
 	for _, path := range flags.Values {
 		text, err := read(files, path)
 		if err != nil {
@@ -198,7 +198,7 @@ func Values(base map[string]any, files manifest.Files, flags lane.HelmFlags) (ma
 
 // Set lays what the flags that set single values say over values. Files are read by
 // their paths in the flags.
-func Set(base map[string]any, flags lane.HelmFlags, read func(path string) ([]byte, error)) error {
+func Set(base map[string]any, flags origin.HelmFlags, read func(path string) ([]byte, error)) error {
 	fromFile := func(path []rune) (any, error) {
 		text, err := read(string(path))
 		return string(text), err

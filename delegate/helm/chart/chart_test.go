@@ -24,8 +24,8 @@ import (
 	"github.com/slipway-cd/slipway/delegate/helm/chart"
 	"github.com/slipway-cd/slipway/delegate/manifest"
 	"github.com/slipway-cd/slipway/pkg/fault"
-	lane "github.com/slipway-cd/slipway/pkg/swimlane/kubernetes"
 	"github.com/slipway-cd/slipway/pkg/task"
+	"github.com/slipway-cd/slipway/pkg/task/origin"
 )
 
 func check(t *testing.T, err error) {
@@ -98,9 +98,9 @@ func (s *server) publish(t *testing.T, versions ...string) {
 	check(t, index.WriteFile(filepath.Join(s.dir, "index.yaml"), 0o600))
 }
 
-func (s *server) manifest(version string) *lane.Manifest {
-	return &lane.Manifest{
-		ID: "app", Type: "HelmChart", Chart: &lane.Chart{Name: "web", Version: version},
+func (s *server) manifest(version string) *origin.Manifest {
+	return &origin.Manifest{
+		ID: "app", Type: "HelmChart", Chart: &origin.Chart{Name: "web", Version: version},
 		Store: task.Store{Charts: &task.ChartRepo{URL: s.URL, Username: "me", Password: "secret"}},
 	}
 }
@@ -108,9 +108,9 @@ func (s *server) manifest(version string) *lane.Manifest {
 func source(stage string) manifest.Source { return manifest.Source{Stage: stage, Log: io.Discard} }
 
 // load reads a fetched chart.
-func load(t *testing.T, m *lane.Manifest, files manifest.Files) *v2.Chart {
+func load(t *testing.T, m *origin.Manifest, files manifest.Files) *v2.Chart {
 	t.Helper()
-	c, _, err := chart.Reader{Dir: func() (string, error) { return t.TempDir(), nil }, Log: io.Discard}.Load(t.Context(), m, files, lane.HelmFlags{})
+	c, _, err := chart.Reader{Dir: func() (string, error) { return t.TempDir(), nil }, Log: io.Discard}.Load(t.Context(), m, files, origin.HelmFlags{})
 	check(t, err)
 	return c
 }
@@ -127,13 +127,13 @@ func TestVersions(t *testing.T) {
 		_, err := client.Push(packed(t, "web", v), host+"/team/web:"+v)
 		check(t, err)
 	}
-	oci := func(version string) *lane.Manifest {
-		return &lane.Manifest{
-			ID: "app", Type: "HelmChart", Chart: &lane.Chart{Name: "web", Version: version, CommandFlags: []lane.CommandFlag{{Command: "Pull", Flag: "--plain-http"}}},
+	oci := func(version string) *origin.Manifest {
+		return &origin.Manifest{
+			ID: "app", Type: "HelmChart", Chart: &origin.Chart{Name: "web", Version: version, CommandFlags: []origin.CommandFlag{{Command: "Pull", Flag: "--plain-http"}}},
 			Store: task.Store{Charts: &task.ChartRepo{URL: "oci://" + host + "/team", OCI: true}},
 		}
 	}
-	for kind, manifestOf := range map[string]func(string) *lane.Manifest{"HTTP": s.manifest, "OCI": oci} {
+	for kind, manifestOf := range map[string]func(string) *origin.Manifest{"HTTP": s.manifest, "OCI": oci} {
 		for want, got := range map[string]string{"": "2.0.0", "1.0.0": "1.0.0", "^1.0.0": "1.2.0", ">=3.0.0-0": "3.0.0-rc.1"} {
 			t.Run(kind+" "+want, func(t *testing.T) {
 				t.Parallel()
@@ -166,7 +166,7 @@ func TestOneVersionForAStage(t *testing.T) {
 	s := newServer(t, "1.0.0")
 	repos := chart.NewRepos(t.TempDir())
 	fetch := func(stage string) string {
-		files, err := repos.Fetch(t.Context(), source(stage), s.manifest(""), lane.HelmFlags{})
+		files, err := repos.Fetch(t.Context(), source(stage), s.manifest(""), origin.HelmFlags{})
 		check(t, err)
 		return load(t, s.manifest(""), files).Metadata.Version
 	}
@@ -187,11 +187,11 @@ func TestRefusedLogin(t *testing.T) {
 	t.Parallel()
 	s := newServer(t, "1.0.0")
 	repos := chart.NewRepos(t.TempDir())
-	_, err := repos.Fetch(t.Context(), source("a"), s.manifest(""), lane.HelmFlags{})
+	_, err := repos.Fetch(t.Context(), source("a"), s.manifest(""), origin.HelmFlags{})
 	check(t, err)
 	m := s.manifest("")
 	m.Store.Charts.Password = "wrong"
-	_, err = repos.Fetch(t.Context(), source("b"), m, lane.HelmFlags{})
+	_, err = repos.Fetch(t.Context(), source("b"), m, origin.HelmFlags{})
 	if diff := cmp.Diff([]fault.FailureType{fault.Authentication}, fault.Failures(err)); diff != "" {
 		t.Errorf("%v (-want +got):\n%s", err, diff)
 	}
@@ -206,11 +206,11 @@ func TestValuesOfTheChart(t *testing.T) {
 	s := newServer(t, "1.0.0")
 	m := s.manifest("")
 	m.ValuesPaths = []string{"prod/values.yaml"}
-	files, err := chart.NewRepos(t.TempDir()).Fetch(t.Context(), source("a"), m, lane.HelmFlags{})
+	files, err := chart.NewRepos(t.TempDir()).Fetch(t.Context(), source("a"), m, origin.HelmFlags{})
 	check(t, err)
 	base, err := source("a").Values(t.Context(), m, files, nil)
 	check(t, err)
-	flags, err := lane.ParseHelmFlags(lane.HelmTemplate, []lane.CommandFlag{{Command: lane.HelmTemplate, Flag: "--set extra.list[0]=1 --set-string n=1 --set-json 'o={\"a\":[1]}' --set-file f=prod/values.yaml --set-literal l=a,b"}})
+	flags, err := origin.ParseHelmFlags(origin.HelmTemplate, []origin.CommandFlag{{Command: origin.HelmTemplate, Flag: "--set extra.list[0]=1 --set-string n=1 --set-json 'o={\"a\":[1]}' --set-file f=prod/values.yaml --set-literal l=a,b"}})
 	check(t, err)
 	got, err := chart.Values(base, files, flags)
 	check(t, err)
@@ -245,9 +245,9 @@ func TestDependencies(t *testing.T) {
 		"charts/near/templates/c.yaml": "# harness.io/skip-file-for-deploy\napiVersion: v1\nkind: ConfigMap\nmetadata: {name: near}\n",
 	})
 	files := manifest.Files{Root: root, Folder: filepath.Join(root, "charts", "app")}
-	m := &lane.Manifest{Chart: &lane.Chart{}}
+	m := &origin.Manifest{Chart: &origin.Chart{}}
 	c := load(t, m, files)
-	got, err := chart.Reader{Log: io.Discard}.Template(t.Context(), c, nil, chart.Release{Name: "rel", Namespace: "ns"}, lane.HelmFlags{})
+	got, err := chart.Reader{Log: io.Discard}.Template(t.Context(), c, nil, chart.Release{Name: "rel", Namespace: "ns"}, origin.HelmFlags{})
 	check(t, err)
 	for _, want := range []string{"# Source: app/templates/c.yaml", "# Source: app/charts/near/templates/c.yaml", "name: rel-far"} {
 		if !strings.Contains(got, want) {
@@ -288,7 +288,7 @@ func TestTemplate(t *testing.T) {
 		{"--kube-version 1.30 -a x/v1 --is-upgrade", []string{"version: v1.30", "has: true", "upgrade: true"}, nil},
 	}
 	for _, tt := range tests {
-		flags, err := lane.ParseHelmFlags(lane.HelmTemplate, []lane.CommandFlag{{Command: lane.HelmTemplate, Flag: tt.flags}})
+		flags, err := origin.ParseHelmFlags(origin.HelmTemplate, []origin.CommandFlag{{Command: origin.HelmTemplate, Flag: tt.flags}})
 		check(t, err)
 		var out bytes.Buffer
 		got, err := chart.Reader{Log: &out}.Template(t.Context(), c, map[string]any{}, chart.Release{Name: "rel", Namespace: "ns"}, flags)
@@ -304,7 +304,7 @@ func TestTemplate(t *testing.T) {
 			}
 		}
 	}
-	flags := lane.HelmFlags{ShowOnly: []string{"templates/none.yaml"}}
+	flags := origin.HelmFlags{ShowOnly: []string{"templates/none.yaml"}}
 	if _, err := (chart.Reader{Log: io.Discard}).Template(t.Context(), c, nil, chart.Release{Name: "rel"}, flags); !fault.Is(err, fault.NotFound) {
 		t.Errorf("a file that isn't there gave %v", err)
 	}
@@ -346,7 +346,7 @@ func TestChartsStayInTheirRepository(t *testing.T) {
 				check(t, os.Symlink(to, filepath.Join(root, from)))
 			}
 			files := manifest.Files{Root: root, Folder: filepath.Join(root, "charts", "app")}
-			got, _, err := chart.Reader{Dir: func() (string, error) { return t.TempDir(), nil }, Log: io.Discard}.Load(t.Context(), &lane.Manifest{}, files, lane.HelmFlags{})
+			got, _, err := chart.Reader{Dir: func() (string, error) { return t.TempDir(), nil }, Log: io.Discard}.Load(t.Context(), &origin.Manifest{}, files, origin.HelmFlags{})
 			if c.want == "" && err != nil || c.want != "" && (!fault.Is(err, fault.Invalid) || !strings.Contains(err.Error(), c.want)) {
 				t.Errorf("read %+v, %v; want %q", got, err, c.want)
 			}
@@ -369,11 +369,11 @@ func TestASilentRegistryHoldsNobodyUp(t *testing.T) {
 	t.Cleanup(func() { close(release) })
 	ctx, stop := context.WithCancel(t.Context())
 	go func() { <-asked; stop() }()
-	m := &lane.Manifest{
-		ID: "app", Type: "HelmChart", Chart: &lane.Chart{Name: "web", Version: "1.0.0"},
+	m := &origin.Manifest{
+		ID: "app", Type: "HelmChart", Chart: &origin.Chart{Name: "web", Version: "1.0.0"},
 		Store: task.Store{Charts: &task.ChartRepo{URL: "oci://" + strings.TrimPrefix(silent.URL, "http://"), OCI: true}},
 	}
-	if _, err := chart.NewRepos(t.TempDir()).Fetch(ctx, source("s"), m, lane.HelmFlags{PlainHTTP: true}); err == nil || ctx.Err() == nil {
+	if _, err := chart.NewRepos(t.TempDir()).Fetch(ctx, source("s"), m, origin.HelmFlags{PlainHTTP: true}); err == nil || ctx.Err() == nil {
 		t.Errorf("the registry was silent, and the download ended with %v", err)
 	}
 }

@@ -17,8 +17,8 @@ import (
 
 	"github.com/slipway-cd/slipway/delegate/helm/chart"
 	"github.com/slipway-cd/slipway/pkg/fault"
-	lane "github.com/slipway-cd/slipway/pkg/swimlane/kubernetes"
 	"github.com/slipway-cd/slipway/pkg/task"
+	"github.com/slipway-cd/slipway/pkg/task/origin"
 )
 
 // endless writes until nobody reads.
@@ -35,14 +35,14 @@ func endless(w http.ResponseWriter) {
 // can't make it reserve what it announces.
 func TestDownloadsAreBounded(t *testing.T) {
 	t.Parallel()
-	inRepository := func(t *testing.T, handler http.HandlerFunc) (*lane.Manifest, lane.HelmFlags) {
+	inRepository := func(t *testing.T, handler http.HandlerFunc) (*origin.Manifest, origin.HelmFlags) {
 		t.Helper()
 		s := httptest.NewServer(handler)
 		t.Cleanup(s.Close)
-		return &lane.Manifest{ID: "app", Type: "HelmChart", Chart: &lane.Chart{Name: "web", Version: "1.0.0"}, Store: task.Store{Charts: &task.ChartRepo{URL: s.URL}}}, lane.HelmFlags{}
+		return &origin.Manifest{ID: "app", Type: "HelmChart", Chart: &origin.Chart{Name: "web", Version: "1.0.0"}, Store: task.Store{Charts: &task.ChartRepo{URL: s.URL}}}, origin.HelmFlags{}
 	}
 	// A registry that has a chart, and changes what it says of it.
-	inRegistry := func(t *testing.T, change func(w http.ResponseWriter, r *http.Request, real http.Handler)) (*lane.Manifest, lane.HelmFlags) {
+	inRegistry := func(t *testing.T, change func(w http.ResponseWriter, r *http.Request, real http.Handler)) (*origin.Manifest, origin.HelmFlags) {
 		t.Helper()
 		real := containers.New(containers.Logger(log.New(io.Discard, "", 0)))
 		honest := httptest.NewServer(real)
@@ -53,17 +53,17 @@ func TestDownloadsAreBounded(t *testing.T) {
 		check(t, err)
 		lying := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) { change(w, r, real) }))
 		t.Cleanup(lying.Close)
-		return &lane.Manifest{
-			ID: "app", Type: "HelmChart", Chart: &lane.Chart{Name: "web", Version: "1.0.0"},
+		return &origin.Manifest{
+			ID: "app", Type: "HelmChart", Chart: &origin.Chart{Name: "web", Version: "1.0.0"},
 			Store: task.Store{Charts: &task.ChartRepo{URL: "oci://" + strings.TrimPrefix(lying.URL, "http://") + "/team", OCI: true}},
-		}, lane.HelmFlags{PlainHTTP: true}
+		}, origin.HelmFlags{PlainHTTP: true}
 	}
-	for name, serve := range map[string]func(t *testing.T) (*lane.Manifest, lane.HelmFlags){
-		"an index": func(t *testing.T) (*lane.Manifest, lane.HelmFlags) {
+	for name, serve := range map[string]func(t *testing.T) (*origin.Manifest, origin.HelmFlags){
+		"an index": func(t *testing.T) (*origin.Manifest, origin.HelmFlags) {
 			t.Helper()
 			return inRepository(t, func(w http.ResponseWriter, _ *http.Request) { endless(w) })
 		},
-		"a chart": func(t *testing.T) (*lane.Manifest, lane.HelmFlags) {
+		"a chart": func(t *testing.T) (*origin.Manifest, origin.HelmFlags) {
 			t.Helper()
 			return inRepository(t, func(w http.ResponseWriter, r *http.Request) {
 				if r.URL.Path == "/index.yaml" {
@@ -73,7 +73,7 @@ func TestDownloadsAreBounded(t *testing.T) {
 				endless(w)
 			})
 		},
-		"a chart of a registry, as its manifest says": func(t *testing.T) (*lane.Manifest, lane.HelmFlags) {
+		"a chart of a registry, as its manifest says": func(t *testing.T) (*origin.Manifest, origin.HelmFlags) {
 			t.Helper()
 			return inRegistry(t, func(w http.ResponseWriter, r *http.Request, real http.Handler) {
 				got := httptest.NewRecorder()
@@ -95,7 +95,7 @@ func TestDownloadsAreBounded(t *testing.T) {
 				_, _ = w.Write(doc)
 			})
 		},
-		"a registry's manifest, as its head says": func(t *testing.T) (*lane.Manifest, lane.HelmFlags) {
+		"a registry's manifest, as its head says": func(t *testing.T) (*origin.Manifest, origin.HelmFlags) {
 			t.Helper()
 			return inRegistry(t, func(w http.ResponseWriter, r *http.Request, real http.Handler) {
 				if strings.Contains(r.URL.Path, "/manifests/") {

@@ -7,19 +7,19 @@ import (
 	v2 "helm.sh/helm/v4/pkg/chart/v2"
 
 	"github.com/slipway-cd/slipway/delegate/manifest"
-	lane "github.com/slipway-cd/slipway/pkg/swimlane/kubernetes"
+	"github.com/slipway-cd/slipway/pkg/task/origin"
 )
 
 // Job is a chart that is to be loaded and rendered in a sandbox: all that this
 // needs, as JSON.
 type Job struct {
-	Manifest *lane.Manifest `json:"manifest"` // without its store
-	Files    manifest.Files `json:"files"`
-	Dir      string         `json:"dir"`   // the task's scratch directory
-	Load     lane.HelmFlags `json:"load"`  // those of loading
-	Flags    lane.HelmFlags `json:"flags"` // those of rendering
-	Values   manifest.Tree  `json:"values"`
-	Release  Release        `json:"release"`
+	Manifest *origin.Manifest `json:"manifest"` // without its store
+	Files    manifest.Files   `json:"files"`
+	Dir      string           `json:"dir"`   // the task's scratch directory
+	Load     origin.HelmFlags `json:"load"`  // those of loading
+	Flags    origin.HelmFlags `json:"flags"` // those of rendering
+	Values   manifest.Tree    `json:"values"`
+	Release  Release          `json:"release"`
 }
 
 // Read loads the chart and says in which folder it lies with its dependencies.

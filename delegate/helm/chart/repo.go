@@ -26,8 +26,8 @@ import (
 	"github.com/slipway-cd/slipway/delegate/google"
 	"github.com/slipway-cd/slipway/delegate/manifest"
 	"github.com/slipway-cd/slipway/pkg/fault"
-	lane "github.com/slipway-cd/slipway/pkg/swimlane/kubernetes"
 	"github.com/slipway-cd/slipway/pkg/task"
+	"github.com/slipway-cd/slipway/pkg/task/origin"
 )
 
 // Repos keeps charts that were downloaded from repositories below a folder:
@@ -60,7 +60,7 @@ type archive interface {
 // Fetch brings a manifest's chart here, from a repository of charts or from
 // Git. A version that isn't named is chosen once for each stage of an
 // execution, so that all of its steps deploy one.
-func (r *Repos) Fetch(ctx context.Context, source manifest.Source, m *lane.Manifest, flags lane.HelmFlags) (manifest.Files, error) {
+func (r *Repos) Fetch(ctx context.Context, source manifest.Source, m *origin.Manifest, flags origin.HelmFlags) (manifest.Files, error) {
 	if m.Store.Charts == nil {
 		return beside(ctx, source, m)
 	}
@@ -101,7 +101,7 @@ func (r *Repos) Fetch(ctx context.Context, source manifest.Source, m *lane.Manif
 
 // Version gives the version of a chart that a constraint means now, the newest if
 // it is empty.
-func (r *Repos) Version(ctx context.Context, place task.ChartRepo, name, want string, flags lane.HelmFlags) (string, error) {
+func (r *Repos) Version(ctx context.Context, place task.ChartRepo, name, want string, flags origin.HelmFlags) (string, error) {
 	scratch, err := os.MkdirTemp("", "slipway-chart-")
 	if err != nil {
 		return "", fmt.Errorf("make a folder for the index of a repository: %w", err)
@@ -133,7 +133,7 @@ func (r *Repos) kept(dir string) bool {
 }
 
 // wanted is the version that a manifest asks for.
-func wanted(c *lane.Chart, flags lane.HelmFlags) string {
+func wanted(c *origin.Chart, flags origin.HelmFlags) string {
 	switch {
 	case c.Version != "":
 		return c.Version
@@ -247,7 +247,7 @@ func unavailable(place task.ChartRepo, name string, err error) error {
 }
 
 // open readies the access to one chart of a repository.
-func (r *Repos) open(ctx context.Context, place task.ChartRepo, name, scratch string, flags lane.HelmFlags) (archive, error) {
+func (r *Repos) open(ctx context.Context, place task.ChartRepo, name, scratch string, flags origin.HelmFlags) (archive, error) {
 	switch {
 	case place.OCI:
 		return r.openRegistry(ctx, place, name, scratch, flags)
@@ -337,7 +337,7 @@ type stored struct {
 	ref    string // without its tag
 }
 
-func (r *Repos) openRegistry(ctx context.Context, place task.ChartRepo, name, scratch string, flags lane.HelmFlags) (archive, error) {
+func (r *Repos) openRegistry(ctx context.Context, place task.ChartRepo, name, scratch string, flags origin.HelmFlags) (archive, error) {
 	at, err := address.Registry(place.URL)
 	if err != nil {
 		return nil, err

@@ -15,7 +15,7 @@ import (
 	"k8s.io/client-go/discovery"
 
 	"github.com/slipway-cd/slipway/pkg/fault"
-	lane "github.com/slipway-cd/slipway/pkg/swimlane/kubernetes"
+	"github.com/slipway-cd/slipway/pkg/task/origin"
 )
 
 // Release is what a chart is rendered for.
@@ -46,7 +46,7 @@ func Capabilities(cluster discovery.CachedDiscoveryInterface) (*common.Capabilit
 
 // Template renders a chart as "helm template" does. Hooks are objects like all
 // others, except for tests, which are left out (semantics/kubernetes §4.3).
-func (r Reader) Template(ctx context.Context, c *v2.Chart, values map[string]any, to Release, flags lane.HelmFlags) (string, error) {
+func (r Reader) Template(ctx context.Context, c *v2.Chart, values map[string]any, to Release, flags origin.HelmFlags) (string, error) {
 	cfg := action.NewConfiguration(action.ConfigurationSetLogger(Logger(r.Log)))
 	in := action.NewInstall(cfg)
 	in.DryRunStrategy, in.ReleaseName, in.Namespace, in.Replace = action.DryRunClient, to.Name, to.Namespace, true
@@ -67,7 +67,7 @@ func (r Reader) Template(ctx context.Context, c *v2.Chart, values map[string]any
 	return selected(rel, flags)
 }
 
-func capabilities(in *action.Install, cluster *common.Capabilities, flags lane.HelmFlags) error {
+func capabilities(in *action.Install, cluster *common.Capabilities, flags origin.HelmFlags) error {
 	if cluster != nil {
 		version := cluster.KubeVersion
 		in.KubeVersion = &version
@@ -84,7 +84,7 @@ func capabilities(in *action.Install, cluster *common.Capabilities, flags lane.H
 }
 
 // selected joins what was rendered: all of it, or the files that flags name.
-func selected(rel *release.Release, flags lane.HelmFlags) (string, error) {
+func selected(rel *release.Release, flags origin.HelmFlags) (string, error) {
 	var b strings.Builder
 	b.WriteString(rel.Manifest)
 	for _, h := range rel.Hooks {

@@ -21,6 +21,7 @@ import (
 	"github.com/slipway-cd/slipway/pkg/fault"
 	lane "github.com/slipway-cd/slipway/pkg/swimlane/kubernetes"
 	"github.com/slipway-cd/slipway/pkg/task"
+	"github.com/slipway-cd/slipway/pkg/task/origin"
 )
 
 // site is a namespace of a real cluster.
@@ -76,7 +77,7 @@ func (s *site) deploy() task.Change {
 		task.Work{Target: task.Target{Service: "web"}, Execution: "e", Stage: "deploy", Step: "step"},
 		lane.Spec{Op: lane.OpRolling, Target: lane.Target{
 			Cluster: s.cluster, Namespace: s.namespace, ReleaseName: "rel",
-			Manifest: &lane.Manifest{ID: "app", Type: "K8sManifest", Store: task.Store{Inline: manifest}},
+			Manifest: &origin.Manifest{ID: "app", Type: "K8sManifest", Store: task.Store{Inline: manifest}},
 		}}, nil), env.Env)
 	s.must(err)
 	if r.Status != task.Succeeded || len(r.Changes) != 1 {

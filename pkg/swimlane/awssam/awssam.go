@@ -16,6 +16,7 @@ import (
 	"github.com/slipway-cd/slipway/pkg/swimlane/kubernetes"
 	"github.com/slipway-cd/slipway/pkg/swimlane/workspace"
 	"github.com/slipway-cd/slipway/pkg/task"
+	"github.com/slipway-cd/slipway/pkg/task/origin"
 	"github.com/slipway-cd/slipway/pkg/yamldoc"
 )
 
@@ -87,7 +88,7 @@ func (p *region) Target(r swimlane.Reach) (swimlane.Target, error) {
 }
 
 // beside is the store of a layer of values, which may be that of the application.
-func beside(app task.Store, v kubernetes.ValuesFile) (task.Store, error) {
+func beside(app task.Store, v origin.ValuesFile) (task.Store, error) {
 	switch {
 	case v.Store.Inherited == nil:
 		return v.Store, nil

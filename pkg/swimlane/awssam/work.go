@@ -2,9 +2,9 @@ package awssam
 
 import (
 	"github.com/slipway-cd/slipway/pkg/swimlane"
-	"github.com/slipway-cd/slipway/pkg/swimlane/kubernetes"
 	"github.com/slipway-cd/slipway/pkg/swimlane/workspace"
 	"github.com/slipway-cd/slipway/pkg/task"
+	"github.com/slipway-cd/slipway/pkg/task/origin"
 )
 
 // Kind is the kind of its tasks.
@@ -33,7 +33,7 @@ type Application struct {
 	Template string `json:"template,omitempty"` // its file; empty: the usual names
 	// Values are the layers of values by which the template is rendered, low to high;
 	// none: it is taken as it is.
-	Values []kubernetes.ValuesFile `json:"values,omitempty"`
+	Values []origin.ValuesFile `json:"values,omitempty"`
 }
 
 // Spec is the spec of every step's Work.

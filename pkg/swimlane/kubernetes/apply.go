@@ -4,6 +4,7 @@ import (
 	"github.com/slipway-cd/slipway/pkg/document"
 	"github.com/slipway-cd/slipway/pkg/fault"
 	"github.com/slipway-cd/slipway/pkg/step"
+	"github.com/slipway-cd/slipway/pkg/task/origin"
 	"github.com/slipway-cd/slipway/pkg/yamldoc"
 )
 
@@ -23,7 +24,7 @@ type apply struct {
 	SkipDryRun      yamldoc.Field[bool]
 	SkipSteadyState yamldoc.Field[bool]
 	SkipRendering   yamldoc.Field[bool] // the files are no templates
-	Flags           []CommandFlag
+	Flags           []origin.CommandFlag
 	// Source replaces the service's manifests; nil if it doesn't.
 	Source *ownManifest
 	// Overrides are layers of values, patches or parameters above all others,

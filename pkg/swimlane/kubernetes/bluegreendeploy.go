@@ -3,6 +3,7 @@ package kubernetes
 import (
 	"github.com/slipway-cd/slipway/pkg/document"
 	"github.com/slipway-cd/slipway/pkg/step"
+	"github.com/slipway-cd/slipway/pkg/task/origin"
 	"github.com/slipway-cd/slipway/pkg/yamldoc"
 )
 
@@ -26,7 +27,7 @@ type blueGreenDeploy struct {
 	SkipSame yamldoc.Field[bool]
 	// Pruning deletes what neither colour has any more.
 	Pruning yamldoc.Field[bool]
-	Flags   []CommandFlag
+	Flags   []origin.CommandFlag
 	Traffic *TrafficRouting // once the colour is steady; nil for none
 }
 

@@ -3,6 +3,7 @@ package kubernetes
 import (
 	"github.com/slipway-cd/slipway/pkg/document"
 	"github.com/slipway-cd/slipway/pkg/step"
+	"github.com/slipway-cd/slipway/pkg/task/origin"
 	"github.com/slipway-cd/slipway/pkg/yamldoc"
 )
 
@@ -35,7 +36,7 @@ type canaryDeploy struct {
 	// Instances is how many the canary has; a percentage is of the manifest's.
 	Instances  *InstanceSelection
 	SkipDryRun yamldoc.Field[bool]
-	Flags      []CommandFlag
+	Flags      []origin.CommandFlag
 	Traffic    *TrafficRouting // once the canary is steady; nil for none
 }
 

@@ -3,6 +3,7 @@ package kubernetes
 import (
 	"github.com/slipway-cd/slipway/pkg/document"
 	"github.com/slipway-cd/slipway/pkg/step"
+	"github.com/slipway-cd/slipway/pkg/task/origin"
 	"github.com/slipway-cd/slipway/pkg/yamldoc"
 )
 
@@ -19,7 +20,7 @@ func deletionType() step.Type {
 // deletion is the step's spec.
 type deletion struct {
 	Delete ResourceSelection
-	Flags  []CommandFlag
+	Flags  []origin.CommandFlag
 }
 
 func decodeDeletion(d *document.Decoder, v yamldoc.Value) step.Spec {

@@ -4,6 +4,7 @@ import (
 	"slices"
 
 	"github.com/slipway-cd/slipway/pkg/swimlane"
+	"github.com/slipway-cd/slipway/pkg/task/origin"
 )
 
 // fetched is what a delegate brings for a task.
@@ -32,27 +33,14 @@ func (t *Target) Fetched() swimlane.Fetched {
 
 // stored are the paths in the file store of a target's files, and of a manifest
 // beside its own. Layers may name files beside a manifest that is there.
-func stored(t *Target, beside *Manifest) []string {
-	named := slices.Concat(t.Manifest.stored(), beside.stored())
+func stored(t *Target, beside *origin.Manifest) []string {
+	named := slices.Concat(t.Manifest.Stored(), beside.Stored())
 	inStore := len(named) > 0
 	for _, v := range slices.Concat(t.Values, t.Patches, t.Params) {
 		named = append(named, v.Store.Stored()...)
 		if inStore {
 			named = append(named, v.Store.Inherited...)
 		}
-	}
-	return named
-}
-
-// stored are the paths of a manifest in the file store, with those of its
-// values, patches and parameters, which are there, too.
-func (m *Manifest) stored() []string {
-	if m == nil || m.Store.Files == nil {
-		return nil
-	}
-	named := slices.Concat(m.Store.Stored(), m.ValuesPaths, m.ParamsPaths)
-	if m.Kustomize != nil {
-		named = append(named, m.Kustomize.PatchesPaths...)
 	}
 	return named
 }
@@ -75,15 +63,13 @@ func (s *Spec) fetchesFiles() bool {
 	case OpRollingRollback, OpCanaryDelete, OpProgressiveRollback, OpSwap, OpScale, OpStageScaleDown, OpStageScaleUp, OpTrafficRouting:
 		return false
 	}
-	return s.Target.fetched() || s.ApplySource.fetched() || anyFetched(s.ApplyValues, s.ApplyPatches, s.ApplyParams)
+	return s.Target.fetched() || s.ApplySource.Fetched() || anyFetched(s.ApplyValues, s.ApplyPatches, s.ApplyParams)
 }
 
 func (t *Target) fetched() bool {
-	return t.Manifest.fetched() || anyFetched(t.Values, t.Patches, t.Params)
+	return t.Manifest.Fetched() || anyFetched(t.Values, t.Patches, t.Params)
 }
 
-func (m *Manifest) fetched() bool { return m != nil && m.Store.Fetched() }
-
-func anyFetched(layers ...[]ValuesFile) bool {
-	return slices.ContainsFunc(slices.Concat(layers...), func(v ValuesFile) bool { return v.Store.Fetched() })
+func anyFetched(layers ...[]origin.ValuesFile) bool {
+	return slices.ContainsFunc(slices.Concat(layers...), func(v origin.ValuesFile) bool { return v.Store.Fetched() })
 }

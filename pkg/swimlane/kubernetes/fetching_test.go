@@ -7,6 +7,7 @@ import (
 
 	"github.com/slipway-cd/slipway/pkg/swimlane"
 	"github.com/slipway-cd/slipway/pkg/task"
+	"github.com/slipway-cd/slipway/pkg/task/origin"
 )
 
 // fetched is what the lane says of a task with a spec.
@@ -30,8 +31,8 @@ func fetched(t *testing.T, spec Spec) swimlane.Fetched {
 func TestOnlySomeTasksFetchFiles(t *testing.T) {
 	t.Parallel()
 	git, inline := task.Store{Git: &task.Git{URL: "https://git"}}, task.Store{Inline: "a: 1"}
-	service := Target{Manifest: &Manifest{Store: git}}
-	values := func(s task.Store) []ValuesFile { return []ValuesFile{{ID: "v", Store: s}} }
+	service := Target{Manifest: &origin.Manifest{Store: git}}
+	values := func(s task.Store) []origin.ValuesFile { return []origin.ValuesFile{{ID: "v", Store: s}} }
 	byManifest := ResourceSelection{Type: "ManifestPath", ManifestPaths: []string{"a.yaml"}}
 	byName := ResourceSelection{Type: "ResourceName", Names: []string{"Deployment/web"}}
 	for _, tt := range []struct {
@@ -40,12 +41,12 @@ func TestOnlySomeTasksFetchFiles(t *testing.T) {
 		want bool
 	}{
 		{"a roll-out of a repository", Spec{Op: OpRolling, Target: service}, true},
-		{"a roll-out of the document itself", Spec{Op: OpRolling, Target: Target{Manifest: &Manifest{Store: inline}, Values: values(inline)}}, false},
+		{"a roll-out of the document itself", Spec{Op: OpRolling, Target: Target{Manifest: &origin.Manifest{Store: inline}, Values: values(inline)}}, false},
 		{"values of charts", Spec{Op: OpCanary, Target: Target{Values: values(task.Store{Charts: &task.ChartRepo{}})}}, true},
 		{"values of the file store", Spec{Op: OpBlueGreen, Target: Target{Values: values(task.Store{Files: &task.FileStore{}})}}, true},
 		{"patches of a script", Spec{Op: OpDryRun, Target: Target{Patches: values(task.Store{Script: &task.Extraction{}})}}, true},
 		{"parameters beside the manifest", Spec{Op: OpDiff, Target: Target{Params: values(task.Store{Inherited: []string{"p"}})}}, true},
-		{"what a K8sApply brings", Spec{Op: OpApply, ApplySource: &Manifest{Store: git}}, true},
+		{"what a K8sApply brings", Spec{Op: OpApply, ApplySource: &origin.Manifest{Store: git}}, true},
 		{"values over a K8sApply", Spec{Op: OpApply, ApplyValues: values(git)}, true},
 		{"a patch of a repository", Spec{Op: OpPatch, Patch: &Patch{Source: git}}, true},
 		{"a patch in the step", Spec{Op: OpPatch, Target: service, Patch: &Patch{Source: inline}}, false},
@@ -72,9 +73,9 @@ func TestOnlySomeTasksFetchFiles(t *testing.T) {
 func TestTheStoredFilesOfATask(t *testing.T) {
 	t.Parallel()
 	at := func(paths ...string) task.Store { return task.Store{Files: &task.FileStore{Paths: paths}} }
-	values := func(s task.Store) []ValuesFile { return []ValuesFile{{ID: "v", Store: s}} }
-	stored := &Manifest{Store: at("/k8s"), ValuesPaths: []string{"/v"}, ParamsPaths: []string{"/p"}, Kustomize: &Kustomize{PatchesPaths: []string{"/x"}}}
-	remote := &Manifest{Store: task.Store{Git: &task.Git{URL: "https://git"}}, ValuesPaths: []string{"/v"}}
+	values := func(s task.Store) []origin.ValuesFile { return []origin.ValuesFile{{ID: "v", Store: s}} }
+	stored := &origin.Manifest{Store: at("/k8s"), ValuesPaths: []string{"/v"}, ParamsPaths: []string{"/p"}, Kustomize: &origin.Kustomize{PatchesPaths: []string{"/x"}}}
+	remote := &origin.Manifest{Store: task.Store{Git: &task.Git{URL: "https://git"}}, ValuesPaths: []string{"/v"}}
 	for name, tt := range map[string]struct {
 		spec Spec
 		want []string

@@ -8,14 +8,8 @@ import (
 	"time"
 
 	"github.com/slipway-cd/slipway/pkg/fault"
+	"github.com/slipway-cd/slipway/pkg/task/origin"
 )
-
-// CommandFlag is an entry of a Kubernetes step's commandFlags: flags as
-// kubectl has them for a command, e.g. Apply and "--force-conflicts=false".
-type CommandFlag struct {
-	Command string `json:"command"`
-	Flag    string `json:"flag"` // one or several, separated by blanks
-}
 
 // The commands that have flags.
 const (
@@ -45,13 +39,13 @@ type Flags struct {
 // CheckFlag says what is wrong with an entry of a step's commandFlags: the
 // command has no flags in this step, or a flag has no meaning here.
 func CheckFlag(op Op, command, flag string) error {
-	_, err := ParseFlags(op, []CommandFlag{{Command: command, Flag: flag}})
+	_, err := ParseFlags(op, []origin.CommandFlag{{Command: command, Flag: flag}})
 	return err
 }
 
 // ParseFlags reads a step's commandFlags. Of a flag that is there twice, the
 // last counts, as for kubectl.
-func ParseFlags(op Op, list []CommandFlag) (Flags, error) {
+func ParseFlags(op Op, list []origin.CommandFlag) (Flags, error) {
 	var p flagParser
 	for _, c := range list {
 		rules, err := rulesOf(op, c.Command)
@@ -190,7 +184,7 @@ func deleteRules() map[string]flagRule {
 }
 
 // read reads the flags of one entry.
-func (p *flagParser) read(c CommandFlag, rules map[string]flagRule) error {
+func (p *flagParser) read(c origin.CommandFlag, rules map[string]flagRule) error {
 	words := strings.Fields(c.Flag)
 	if len(words) == 0 {
 		return fault.New(fault.Invalid, "a flag for the command %s is empty", c.Command)

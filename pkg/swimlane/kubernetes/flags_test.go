@@ -8,6 +8,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/slipway-cd/slipway/pkg/fault"
+	"github.com/slipway-cd/slipway/pkg/task/origin"
 )
 
 func TestParseFlags(t *testing.T) {
@@ -45,7 +46,7 @@ func TestParseFlags(t *testing.T) {
 			if tt.op == OpDelete {
 				command = CommandDelete
 			}
-			got, err := ParseFlags(tt.op, []CommandFlag{{Command: command, Flag: tt.flags}})
+			got, err := ParseFlags(tt.op, []origin.CommandFlag{{Command: command, Flag: tt.flags}})
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -99,11 +100,11 @@ func FuzzParseFlags(f *testing.F) {
 	f.Add("=", "--dry-run= x")
 	f.Fuzz(func(t *testing.T, first, second string) {
 		for op, command := range map[Op]string{OpApply: CommandApply, OpDelete: CommandDelete} {
-			one, err := ParseFlags(op, []CommandFlag{{Command: command, Flag: first}, {Command: command, Flag: second}})
+			one, err := ParseFlags(op, []origin.CommandFlag{{Command: command, Flag: first}, {Command: command, Flag: second}})
 			if err != nil {
 				continue
 			}
-			both, err := ParseFlags(op, []CommandFlag{{Command: command, Flag: first + " " + second}})
+			both, err := ParseFlags(op, []origin.CommandFlag{{Command: command, Flag: first + " " + second}})
 			if diff := cmp.Diff(one, both); err != nil || diff != "" {
 				t.Errorf("%q and %q together: %v (-apart +together):\n%s", first, second, err, diff)
 			}

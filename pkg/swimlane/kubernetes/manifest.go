@@ -7,6 +7,7 @@ import (
 	"github.com/slipway-cd/slipway/pkg/filesource"
 	"github.com/slipway-cd/slipway/pkg/ref"
 	"github.com/slipway-cd/slipway/pkg/swimlane"
+	"github.com/slipway-cd/slipway/pkg/task/origin"
 	"github.com/slipway-cd/slipway/pkg/yamldoc"
 )
 
@@ -25,11 +26,11 @@ const (
 func Manifests() []swimlane.ManifestKind {
 	main := func(typ string) swimlane.ManifestKind {
 		k := manifestKind(typ)
-		k.Main, k.Several = true, typ == HelmChart // manifestConfigurations.primaryManifestRef chooses
+		k.Main, k.Several = true, typ == origin.HelmChart // manifestConfigurations.primaryManifestRef chooses
 		return k
 	}
 	return []swimlane.ManifestKind{
-		main(PlainManifest), ValuesKind(), main(HelmChart), main(Kustomization), above(repository), above(patches), main(OpenshiftTemplate), above(params),
+		main(origin.PlainManifest), ValuesKind(), main(origin.HelmChart), main(origin.Kustomization), above(repository), above(patches), main(origin.OpenshiftTemplate), above(params),
 	}
 }
 
@@ -73,25 +74,25 @@ type chartSpec struct {
 	HelmVersion  yamldoc.Field[string]
 	SubChartPath yamldoc.Field[string]
 	Describe     yamldoc.Field[bool] // fetchHelmChartMetadata
-	Flags        []CommandFlag
+	Flags        []origin.CommandFlag
 }
 
 // kustomizeSpec is what only a Kustomize manifest has.
 type kustomizeSpec struct {
 	PatchesPaths yamldoc.Field[[]string]
 	Folder       yamldoc.Field[string] // overlayConfiguration.kustomizeYamlFolderPath
-	Flags        []CommandFlag
+	Flags        []origin.CommandFlag
 }
 
 // stores is what is wanted of the store of a kind.
 func stores(kind string) filesource.Form {
 	f := filesource.Form{Of: kind, Stores: filesource.Usual()}
 	switch kind {
-	case HelmChart:
+	case origin.HelmChart:
 		f.Stores, f.Shape = append(append(filesource.Git(), filesource.Charts()...), filesource.Harness, filesource.Script), filesource.Folder
-	case Kustomization:
+	case origin.Kustomization:
 		f.Stores, f.Shape = append(filesource.Git(), filesource.Harness), filesource.Folder
-	case OpenshiftTemplate:
+	case origin.OpenshiftTemplate:
 		f.Shape = filesource.File
 	case patches:
 		f.Stores = append(filesource.Git(), filesource.Inline, filesource.Harness, filesource.Inherited)
@@ -117,7 +118,7 @@ func decodeManifest(d *document.Decoder, v yamldoc.Value, kind string) *manifest
 		"metadata": document.Nothing, // the console's
 	}))
 	d.Need(v, "store")
-	if store := document.Peek(document.Child(v, "store"), "type"); kind == HelmChart && slices.Contains(filesource.Charts(), store) {
+	if store := document.Peek(document.Child(v, "store"), "type"); kind == origin.HelmChart && slices.Contains(filesource.Charts(), store) {
 		d.Need(v, "chartName")
 	}
 	return m
@@ -130,13 +131,13 @@ func (m *manifestSpec) keys(d *document.Decoder, kind string) document.Keys {
 	switch kind {
 	case values:
 		return optional
-	case PlainManifest:
+	case origin.PlainManifest:
 		return document.Merge(optional, m.release(d), paths)
-	case HelmChart:
+	case origin.HelmChart:
 		return document.Merge(optional, m.release(d), m.Chart.keys(d), paths)
-	case Kustomization:
+	case origin.Kustomization:
 		return document.Merge(m.release(d), m.Kustomize.keys(d))
-	case OpenshiftTemplate:
+	case origin.OpenshiftTemplate:
 		return document.Merge(m.release(d), document.Keys{"paramsPaths": d.Words(&m.ParamsPaths)})
 	}
 	return document.Keys{}
@@ -191,6 +192,6 @@ func (k *kustomizeSpec) keys(d *document.Decoder) document.Keys {
 			d.Fields(v, document.Keys{"kustomizeYamlFolderPath": d.Text(&k.Folder)})
 			d.Need(v, "kustomizeYamlFolderPath")
 		},
-		"commandFlags": commandFlags(d, &k.Flags, CheckKustomizeFlag, "Build"),
+		"commandFlags": commandFlags(d, &k.Flags, origin.CheckKustomizeFlag, "Build"),
 	}
 }

@@ -8,6 +8,7 @@ import (
 	"github.com/slipway-cd/slipway/pkg/fault"
 	"github.com/slipway-cd/slipway/pkg/filesource"
 	"github.com/slipway-cd/slipway/pkg/step"
+	"github.com/slipway-cd/slipway/pkg/task/origin"
 	"github.com/slipway-cd/slipway/pkg/yamldoc"
 )
 
@@ -23,7 +24,7 @@ type ownManifest struct {
 
 // manifestSource decodes a manifestSource: {type: K8sManifest, spec: {store, ...}}.
 func manifestSource(d *document.Decoder, v yamldoc.Value) *ownManifest {
-	return decodeOwnManifest(d, v, PlainManifest)
+	return decodeOwnManifest(d, v, origin.PlainManifest)
 }
 
 // layers are the types of a step's overrides.
@@ -63,7 +64,7 @@ func (m *ownManifest) spec(d *document.Decoder, v yamldoc.Value) {
 		"enableDeclarativeRollback": d.Flag(nil),      // nothing that a step applies is versioned
 		"metadata":                  document.Nothing, // the console's
 	}
-	if m.typ == PlainManifest {
+	if m.typ == origin.PlainManifest {
 		known["store"] = func(e yamldoc.Value) { m.store = ownStore(d, e) }
 		known["valuesPaths"] = d.Words(&m.values)
 	} else {
@@ -80,7 +81,7 @@ func (m *ownManifest) replace(in step.In, p *Spec) error {
 	if err != nil {
 		return fault.Wrap(err, "%s", m)
 	}
-	p.ApplySource = &Manifest{ID: m.String(), Type: m.typ, Store: files, ValuesPaths: m.values.Value, OptionalValuesYAML: m.optional.Value}
+	p.ApplySource = &origin.Manifest{ID: m.String(), Type: m.typ, Store: files, ValuesPaths: m.values.Value, OptionalValuesYAML: m.optional.Value}
 	p.Target.Selectors = append(p.Target.Selectors, m.store.Extraction.Selectors.Value...)
 	return nil
 }
@@ -93,7 +94,7 @@ func (m *ownManifest) above(in step.In, p *Spec) error {
 		return fault.Wrap(err, "%s", m)
 	}
 	p.Target.Selectors = append(p.Target.Selectors, m.store.Extraction.Selectors.Value...)
-	layer := ValuesFile{ID: m.String(), Store: files, Optional: m.optional.Value}
+	layer := origin.ValuesFile{ID: m.String(), Store: files, Optional: m.optional.Value}
 	switch m.typ {
 	case patches:
 		p.ApplyPatches = append(p.ApplyPatches, layer)

@@ -5,6 +5,7 @@ import (
 	"github.com/slipway-cd/slipway/pkg/fault"
 	"github.com/slipway-cd/slipway/pkg/filesource"
 	"github.com/slipway-cd/slipway/pkg/step"
+	"github.com/slipway-cd/slipway/pkg/task/origin"
 	"github.com/slipway-cd/slipway/pkg/yamldoc"
 )
 
@@ -24,7 +25,7 @@ type patch struct {
 	Source          *filesource.Store
 	RecordCause     yamldoc.Field[bool]
 	SkipSteadyState yamldoc.Field[bool]
-	Flags           []CommandFlag
+	Flags           []origin.CommandFlag
 }
 
 func strategies() []string {
@@ -48,13 +49,13 @@ func decodePatch(d *document.Decoder, v yamldoc.Value) step.Spec {
 
 // Start has a delegate patch the object.
 func (s *patch) Start(in step.In) (step.Action, error) {
-	source, err := in.Store(s.Source)
+	from, err := in.Store(s.Source)
 	if err != nil {
 		return step.Action{}, fault.Wrap(err, "the source of the patch")
 	}
 	p := Spec{
 		Op: OpPatch, Workload: step.Text(s.Workload), SkipSteadyState: s.SkipSteadyState.Value, CommandFlags: s.Flags,
-		Patch: &Patch{Strategy: s.Strategy.Value, Source: source, RecordCause: s.RecordCause.Value},
+		Patch: &Patch{Strategy: s.Strategy.Value, Source: from, RecordCause: s.RecordCause.Value},
 	}
 	p.Target.Selectors = s.Source.Extraction.Selectors.Value
 	return start(in, p)

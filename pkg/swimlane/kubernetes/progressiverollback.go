@@ -3,6 +3,7 @@ package kubernetes
 import (
 	"github.com/slipway-cd/slipway/pkg/document"
 	"github.com/slipway-cd/slipway/pkg/step"
+	"github.com/slipway-cd/slipway/pkg/task/origin"
 	"github.com/slipway-cd/slipway/pkg/yamldoc"
 )
 
@@ -19,7 +20,7 @@ func progressiveRollbackType() step.Type {
 
 // progressiveRollback is the step's spec.
 type progressiveRollback struct {
-	Flags []CommandFlag
+	Flags []origin.CommandFlag
 }
 
 func decodeProgressiveRollback(d *document.Decoder, v yamldoc.Value) step.Spec {

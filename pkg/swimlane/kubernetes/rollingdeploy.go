@@ -3,6 +3,7 @@ package kubernetes
 import (
 	"github.com/slipway-cd/slipway/pkg/document"
 	"github.com/slipway-cd/slipway/pkg/step"
+	"github.com/slipway-cd/slipway/pkg/task/origin"
 	"github.com/slipway-cd/slipway/pkg/yamldoc"
 )
 
@@ -21,7 +22,7 @@ func rollingDeployType() step.Type {
 type rollingDeploy struct {
 	SkipDryRun yamldoc.Field[bool]
 	Pruning    yamldoc.Field[bool] // what the release before had and this one hasn't is deleted
-	Flags      []CommandFlag
+	Flags      []origin.CommandFlag
 }
 
 func decodeRollingDeploy(d *document.Decoder, v yamldoc.Value) step.Spec {

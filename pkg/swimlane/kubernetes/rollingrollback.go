@@ -3,6 +3,7 @@ package kubernetes
 import (
 	"github.com/slipway-cd/slipway/pkg/document"
 	"github.com/slipway-cd/slipway/pkg/step"
+	"github.com/slipway-cd/slipway/pkg/task/origin"
 	"github.com/slipway-cd/slipway/pkg/yamldoc"
 )
 
@@ -22,7 +23,7 @@ func rollingRollbackType() step.Type {
 type rollingRollback struct {
 	// Pruning brings back what the deployment pruned and deletes what it added.
 	Pruning yamldoc.Field[bool]
-	Flags   []CommandFlag
+	Flags   []origin.CommandFlag
 }
 
 func decodeRollingRollback(d *document.Decoder, v yamldoc.Value) step.Spec {

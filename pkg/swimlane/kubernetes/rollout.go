@@ -3,6 +3,7 @@ package kubernetes
 import (
 	"github.com/slipway-cd/slipway/pkg/document"
 	"github.com/slipway-cd/slipway/pkg/step"
+	"github.com/slipway-cd/slipway/pkg/task/origin"
 	"github.com/slipway-cd/slipway/pkg/yamldoc"
 )
 
@@ -20,7 +21,7 @@ func rolloutType() step.Type {
 type rollout struct {
 	Command   yamldoc.Field[string]
 	Resources ResourceSelection
-	Flags     []CommandFlag
+	Flags     []origin.CommandFlag
 }
 
 func commands() []string {

@@ -5,14 +5,15 @@ import (
 
 	"github.com/slipway-cd/slipway/pkg/document"
 	"github.com/slipway-cd/slipway/pkg/step"
+	"github.com/slipway-cd/slipway/pkg/task/origin"
 	"github.com/slipway-cd/slipway/pkg/yamldoc"
 )
 
 // stepFlags decodes commandFlags, a list of {commandType, flag}. There is no
 // kubectl behind a step, so a flag that has no meaning for it is refused (see
 // ParseFlags). One that is an expression is checked when the step starts.
-func stepFlags(d *document.Decoder, v yamldoc.Value, op Op) []CommandFlag {
-	var list []CommandFlag
+func stepFlags(d *document.Decoder, v yamldoc.Value, op Op) []origin.CommandFlag {
+	var list []origin.CommandFlag
 	sound := true
 	for item := range d.Items(v) {
 		f, ok := stepFlag(d, item, op)
@@ -27,7 +28,7 @@ func stepFlags(d *document.Decoder, v yamldoc.Value, op Op) []CommandFlag {
 }
 
 // stepFlag decodes one entry; false if it isn't known to be right.
-func stepFlag(d *document.Decoder, item yamldoc.Value, op Op) (CommandFlag, bool) {
+func stepFlag(d *document.Decoder, item yamldoc.Value, op Op) (origin.CommandFlag, bool) {
 	command := CommandApply
 	switch op { //nolint:exhaustive // the others deploy, which is to apply
 	case OpDelete:
@@ -44,7 +45,7 @@ func stepFlag(d *document.Decoder, item yamldoc.Value, op Op) (CommandFlag, bool
 		"flag":        func(e yamldoc.Value) { text, at = d.String(e), e },
 	})
 	d.Need(item, "commandType", "flag")
-	f := CommandFlag{Command: kind.Value, Flag: step.Text(text)}
+	f := origin.CommandFlag{Command: kind.Value, Flag: step.Text(text)}
 	if kind.Value != command || !text.Set || text.Expr != "" {
 		return f, false
 	}
@@ -58,14 +59,14 @@ func stepFlag(d *document.Decoder, item yamldoc.Value, op Op) (CommandFlag, bool
 // HelmCommandFlags decodes commandFlags of Helm, a list of {commandType, flag}
 // (semantics/entities §2.3). Helm is a library here, so a flag that means
 // nothing to it is refused (see ParseHelmFlags).
-func HelmCommandFlags(d *document.Decoder, list *[]CommandFlag) document.Rule {
-	return commandFlags(d, list, CheckHelmFlag, HelmFetch, HelmTemplate, HelmPull, HelmInstall, HelmUpgrade, HelmRollback, HelmHistory,
-		HelmDelete, HelmUninstall, HelmList, HelmAdd, HelmUpdate, HelmVersion, HelmTest)
+func HelmCommandFlags(d *document.Decoder, list *[]origin.CommandFlag) document.Rule {
+	return commandFlags(d, list, origin.CheckHelmFlag, origin.HelmFetch, origin.HelmTemplate, origin.HelmPull, origin.HelmInstall, origin.HelmUpgrade, origin.HelmRollback, origin.HelmHistory,
+		origin.HelmDelete, origin.HelmUninstall, origin.HelmList, origin.HelmAdd, origin.HelmUpdate, origin.HelmVersion, origin.HelmTest)
 }
 
 // commandFlags decodes flags of commands; check says what is wrong with one.
 // One that has an expression is checked once that is resolved.
-func commandFlags(d *document.Decoder, list *[]CommandFlag, check func(command, flag string) error, commands ...string) document.Rule {
+func commandFlags(d *document.Decoder, list *[]origin.CommandFlag, check func(command, flag string) error, commands ...string) document.Rule {
 	return func(v yamldoc.Value) {
 		for item := range d.Items(v) {
 			var command, flag yamldoc.Field[string]
@@ -78,7 +79,7 @@ func commandFlags(d *document.Decoder, list *[]CommandFlag, check func(command, 
 			if slices.Contains(commands, command.Value) && flag.Set && flag.Expr == "" {
 				d.Failed(at, check(command.Value, flag.Value))
 			}
-			*list = append(*list, CommandFlag{Command: command.Value, Flag: step.Text(flag)})
+			*list = append(*list, origin.CommandFlag{Command: command.Value, Flag: step.Text(flag)})
 		}
 	}
 }

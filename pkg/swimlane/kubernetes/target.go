@@ -8,6 +8,7 @@ import (
 	"github.com/slipway-cd/slipway/pkg/fault"
 	"github.com/slipway-cd/slipway/pkg/filesource"
 	"github.com/slipway-cd/slipway/pkg/swimlane"
+	"github.com/slipway-cd/slipway/pkg/task/origin"
 )
 
 // Target is the cluster, the namespace and the manifests of a stage.
@@ -60,30 +61,32 @@ func (n *Namespace) Described(r swimlane.Reach) (swimlane.Described, error) {
 	return swimlane.Described{Kind: KindHelm, Spec: describe{Op: "Describe", Target: Target{Manifest: m}}, Selectors: c.Selectors}, nil
 }
 
-// source is a manifest with what its kind has decoded.
-type source struct {
+// decodedManifest is a manifest with what its kind has decoded.
+type decodedManifest struct {
 	*manifestSpec
 	ID   string
 	Kind swimlane.ManifestKind
 }
 
-func (s source) described() bool { return s.Kind.Type == HelmChart && s.Chart.Describe.Value }
+func (s decodedManifest) described() bool {
+	return s.Kind.Type == origin.HelmChart && s.Chart.Describe.Value
+}
 
-func sources(all []swimlane.Manifest) ([]source, error) {
-	var out []source
+func sources(all []swimlane.Manifest) ([]decodedManifest, error) {
+	var out []decodedManifest
 	for _, m := range all {
 		spec, ok := m.Spec.(*manifestSpec)
 		if !ok {
 			return nil, fault.New(fault.Unsupported, "manifest %s has the type %s, which can't be deployed to a cluster", m.ID, m.Kind.Type)
 		}
-		out = append(out, source{spec, m.ID, m.Kind})
+		out = append(out, decodedManifest{spec, m.ID, m.Kind})
 	}
 	return out, nil
 }
 
 // selectors are those of the delegates that can run the script which brings the
 // files: it runs where the step's task does.
-func (s source) selectors(r swimlane.Reach) ([]string, error) {
+func (s decodedManifest) selectors(r swimlane.Reach) ([]string, error) {
 	if s.Store == nil {
 		return nil, nil
 	}
@@ -91,17 +94,17 @@ func (s source) selectors(r swimlane.Reach) ([]string, error) {
 }
 
 // layer is a manifest that stands above another.
-func (s source) layer(r swimlane.Reach) (ValuesFile, error) {
+func (s decodedManifest) layer(r swimlane.Reach) (origin.ValuesFile, error) {
 	files, err := r.Store(s.Store, "")
 	if err != nil {
-		return ValuesFile{}, fault.Wrap(err, "manifest %s", s.ID)
+		return origin.ValuesFile{}, fault.Wrap(err, "manifest %s", s.ID)
 	}
-	return ValuesFile{ID: s.ID, Store: files, Optional: s.OptionalValuesYAML.Value}, nil
+	return origin.ValuesFile{ID: s.ID, Store: files, Optional: s.OptionalValuesYAML.Value}, nil
 }
 
 // Values are the layers of values of a stage, low to high, and the selectors of the
 // delegates that can bring them.
-func Values(r swimlane.Reach) (layers []ValuesFile, selectors []string, err error) {
+func Values(r swimlane.Reach) (layers []origin.ValuesFile, selectors []string, err error) {
 	decoded, err := r.Manifests(func(k swimlane.ManifestKind) bool { return k.Type == values })
 	if err != nil {
 		return nil, nil, err
@@ -139,7 +142,7 @@ func deployed(r swimlane.Reach, t *Target) error {
 	if err != nil {
 		return err
 	}
-	layers := map[string]*[]ValuesFile{values: &t.Values, patches: &t.Patches, params: &t.Params}
+	layers := map[string]*[]origin.ValuesFile{values: &t.Values, patches: &t.Patches, params: &t.Params}
 	for _, m := range all {
 		if m.Kind.Main && (main == nil || m.ID != main.ID) {
 			continue
@@ -160,10 +163,10 @@ func deployed(r swimlane.Reach, t *Target) error {
 	if main == nil {
 		return nil
 	}
-	if len(t.Patches) > 0 && main.Kind.Type != Kustomization {
+	if len(t.Patches) > 0 && main.Kind.Type != origin.Kustomization {
 		return fault.New(fault.Invalid, "the service has patches of the type KustomizePatches, but no Kustomize manifest")
 	}
-	if len(t.Params) > 0 && main.Kind.Type != OpenshiftTemplate {
+	if len(t.Params) > 0 && main.Kind.Type != origin.OpenshiftTemplate {
 		return fault.New(fault.Invalid, "the service has parameters of the type OpenshiftParam, but no OpenshiftTemplate")
 	}
 	if t.Manifest, err = main.resolve(r, decoded); err != nil || !main.described() {
@@ -174,12 +177,12 @@ func deployed(r swimlane.Reach, t *Target) error {
 
 // mainManifest chooses what is deployed. Of several charts it is the one that
 // the service names (semantics/entities §2.3); nil if there is none at all.
-func mainManifest(r swimlane.Reach, decoded []swimlane.Manifest) (*source, error) {
+func mainManifest(r swimlane.Reach, decoded []swimlane.Manifest) (*decodedManifest, error) {
 	all, err := sources(decoded)
 	if err != nil {
 		return nil, err
 	}
-	main := slices.DeleteFunc(all, func(s source) bool { return !s.Kind.Main })
+	main := slices.DeleteFunc(all, func(s decodedManifest) bool { return !s.Kind.Main })
 	if len(main) == 0 {
 		return nil, nil
 	}
@@ -209,7 +212,7 @@ func mainManifest(r swimlane.Reach, decoded []swimlane.Manifest) (*source, error
 }
 
 // resolve makes a main manifest of a task.
-func (s *source) resolve(r swimlane.Reach, decoded []swimlane.Manifest) (*Manifest, error) {
+func (s *decodedManifest) resolve(r swimlane.Reach, decoded []swimlane.Manifest) (*origin.Manifest, error) {
 	connector, err := s.otherRepository(decoded)
 	if err != nil {
 		return nil, err
@@ -218,25 +221,25 @@ func (s *source) resolve(r swimlane.Reach, decoded []swimlane.Manifest) (*Manife
 	if err != nil {
 		return nil, fault.Wrap(err, "manifest %s", s.ID)
 	}
-	out := &Manifest{
+	out := &origin.Manifest{
 		ID: s.ID, Type: s.Kind.Type, Store: files, ValuesPaths: s.ValuesPaths.Value, SkipVersioning: s.SkipVersioning.Value,
 		Declarative: s.Declarative.Value, OptionalValuesYAML: s.OptionalValuesYAML.Value, ParamsPaths: s.ParamsPaths.Value,
 	}
 	switch s.Kind.Type {
-	case HelmChart:
-		out.Chart = &Chart{
+	case origin.HelmChart:
+		out.Chart = &origin.Chart{
 			Name: s.Chart.Name.Value, Version: s.Chart.Version.Value, HelmVersion: s.Chart.HelmVersion.Value,
 			SubChartPath: s.Chart.SubChartPath.Value, CommandFlags: s.Chart.Flags,
 		}
-	case Kustomization:
-		out.Kustomize = &Kustomize{Overlay: s.Kustomize.Folder.Value, PatchesPaths: s.Kustomize.PatchesPaths.Value, CommandFlags: s.Kustomize.Flags}
+	case origin.Kustomization:
+		out.Kustomize = &origin.Kustomize{Overlay: s.Kustomize.Folder.Value, PatchesPaths: s.Kustomize.PatchesPaths.Value, CommandFlags: s.Kustomize.Flags}
 	}
 	return out, nil
 }
 
 // otherRepository is the connector of the highest HelmRepoOverride, which takes
 // the place of that of a repository of charts; empty if there is none.
-func (s *source) otherRepository(decoded []swimlane.Manifest) (string, error) {
+func (s *decodedManifest) otherRepository(decoded []swimlane.Manifest) (string, error) {
 	typ := s.Store.Type.Value
 	if !slices.Contains(filesource.Charts(), typ) {
 		return "", nil
@@ -256,7 +259,7 @@ func (s *source) otherRepository(decoded []swimlane.Manifest) (string, error) {
 }
 
 // pin makes a stage deploy the very chart whose metadata it was told.
-func pin(r swimlane.Reach, m *Manifest) error {
+func pin(r swimlane.Reach, m *origin.Manifest) error {
 	found, err := r.Chart(m.ID)
 	if err != nil || found == nil {
 		return err

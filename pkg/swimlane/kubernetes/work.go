@@ -1,9 +1,16 @@
 package kubernetes
 
-import "github.com/slipway-cd/slipway/pkg/task"
+import (
+	"github.com/slipway-cd/slipway/pkg/task"
+	"github.com/slipway-cd/slipway/pkg/task/origin"
+)
 
 // Kind is the kind of its tasks.
 const Kind task.Kind = "kubernetes"
+
+// KindHelm is the kind of the tasks that Helm's library does: those of native
+// Helm, and the one that reads what a chart says of itself.
+const KindHelm task.Kind = "helm"
 
 // Op says what a Kubernetes task does: one for each step type.
 type Op string
@@ -60,23 +67,23 @@ type Spec struct {
 	Workload  string   `json:"workload,omitempty"`  // scale, patch: [namespace/]Kind/Name
 	FilePaths []string `json:"filePaths,omitempty"` // apply
 	// ApplySource replaces the service's manifests for K8sApply (manifestSource).
-	ApplySource *Manifest `json:"applySource,omitempty"`
+	ApplySource *origin.Manifest `json:"applySource,omitempty"`
 	// ApplyValues, ApplyPatches and ApplyParams are K8sApply's overrides: the
 	// highest layers of values, patches of a Kustomize manifest and parameters
 	// of an OpenshiftTemplate.
-	ApplyValues  []ValuesFile       `json:"applyValues,omitempty"`
-	ApplyPatches []ValuesFile       `json:"applyPatches,omitempty"`
-	ApplyParams  []ValuesFile       `json:"applyParams,omitempty"`
-	Delete       *ResourceSelection `json:"delete,omitempty"`
-	Patch        *Patch             `json:"patch,omitempty"`
-	Rollout      *Rollout           `json:"rollout,omitempty"`
+	ApplyValues  []origin.ValuesFile `json:"applyValues,omitempty"`
+	ApplyPatches []origin.ValuesFile `json:"applyPatches,omitempty"`
+	ApplyParams  []origin.ValuesFile `json:"applyParams,omitempty"`
+	Delete       *ResourceSelection  `json:"delete,omitempty"`
+	Patch        *Patch              `json:"patch,omitempty"`
+	Rollout      *Rollout            `json:"rollout,omitempty"`
 	// Traffic is the routing that is made or changed; of a deployment, once its
 	// workload is steady.
 	Traffic *TrafficRouting `json:"traffic,omitempty"`
 	// EncryptOutput: the manifests that K8sDryRun gives are a secret output.
 	EncryptOutput bool `json:"encryptOutput,omitempty"`
 	// CommandFlags are those that CheckFlag lets pass; the executor refuses others.
-	CommandFlags []CommandFlag `json:"commandFlags,omitempty"`
+	CommandFlags []origin.CommandFlag `json:"commandFlags,omitempty"`
 }
 
 // InstanceSelection is a count or a percentage; exactly one is set.
@@ -132,15 +139,15 @@ type Target struct {
 	Namespace   string       `json:"namespace"`
 	ReleaseName string       `json:"releaseName"`
 	// Manifest is the service's main manifest; nil if it has none.
-	Manifest *Manifest `json:"manifest,omitempty"`
+	Manifest *origin.Manifest `json:"manifest,omitempty"`
 	// Values are the layers above the manifest's own valuesPaths, low to high
 	// (semantics/entities §8).
-	Values []ValuesFile `json:"values,omitempty"`
+	Values []origin.ValuesFile `json:"values,omitempty"`
 	// Patches are those above a Kustomize manifest's own, low to high.
-	Patches []ValuesFile `json:"patches,omitempty"`
+	Patches []origin.ValuesFile `json:"patches,omitempty"`
 	// Params are the files of parameters above an OpenshiftTemplate's own, low
 	// to high.
-	Params []ValuesFile `json:"params,omitempty"`
+	Params []origin.ValuesFile `json:"params,omitempty"`
 	// Selectors are the cluster connector's delegate selectors.
 	Selectors []string `json:"selectors,omitempty"`
 }
@@ -156,35 +163,4 @@ type Place struct {
 type Pods struct {
 	Namespace string `json:"namespace"`
 	Selector  string `json:"selector"` // by labels, e.g. "harness.io/release-name=web"
-}
-
-// The kinds of manifests that are deployed themselves (semantics/entities §2.3).
-const (
-	PlainManifest     = "K8sManifest"
-	HelmChart         = "HelmChart"
-	Kustomization     = "Kustomize"
-	OpenshiftTemplate = "OpenshiftTemplate"
-)
-
-// Manifest is a source of manifests with its options (semantics/entities §2.3).
-type Manifest struct {
-	ID                 string     `json:"id"`
-	Type               string     `json:"type"` // its kind
-	Store              task.Store `json:"store"`
-	ValuesPaths        []string   `json:"valuesPaths,omitempty"`
-	SkipVersioning     bool       `json:"skipVersioning,omitempty"`
-	Declarative        bool       `json:"declarative,omitempty"`
-	OptionalValuesYAML bool       `json:"optionalValuesYAML,omitempty"`
-	Chart              *Chart     `json:"chart,omitempty"` // of a HelmChart
-
-	Kustomize *Kustomize `json:"kustomize,omitempty"` // of a Kustomize manifest
-	// ParamsPaths are files of parameters in an OpenshiftTemplate's repository.
-	ParamsPaths []string `json:"paramsPaths,omitempty"`
-}
-
-// ValuesFile is one layer of values.
-type ValuesFile struct {
-	ID       string     `json:"id"`
-	Store    task.Store `json:"store"`
-	Optional bool       `json:"optional,omitempty"`
 }

@@ -4,6 +4,7 @@ import (
 	"github.com/slipway-cd/slipway/pkg/document"
 	"github.com/slipway-cd/slipway/pkg/step"
 	"github.com/slipway-cd/slipway/pkg/swimlane/kubernetes"
+	"github.com/slipway-cd/slipway/pkg/task/origin"
 	"github.com/slipway-cd/slipway/pkg/yamldoc"
 )
 
@@ -19,7 +20,7 @@ func canaryDeleteType() step.Type {
 
 // canaryDelete is the step's spec.
 type canaryDelete struct {
-	Flags []kubernetes.CommandFlag // of "helm uninstall"
+	Flags []origin.CommandFlag // of "helm uninstall"
 }
 
 func decodeCanaryDelete(d *document.Decoder, v yamldoc.Value) step.Spec {

@@ -5,7 +5,7 @@ import (
 
 	"github.com/slipway-cd/slipway/pkg/document"
 	"github.com/slipway-cd/slipway/pkg/step"
-	"github.com/slipway-cd/slipway/pkg/swimlane/kubernetes"
+	"github.com/slipway-cd/slipway/pkg/task/origin"
 	"github.com/slipway-cd/slipway/pkg/yamldoc"
 )
 
@@ -22,7 +22,7 @@ func deletionType() step.Type {
 type deletion struct {
 	Release     yamldoc.Field[string] // another than the infrastructure's
 	DryRun      yamldoc.Field[bool]
-	Flags       []kubernetes.CommandFlag // of "helm uninstall"
+	Flags       []origin.CommandFlag // of "helm uninstall"
 	Environment map[string]string
 }
 
@@ -41,11 +41,11 @@ func decodeDeletion(d *document.Decoder, v yamldoc.Value) step.Spec {
 // flags decodes commandFlags, which here are plain texts.
 func (s *deletion) flags(v yamldoc.Value, d *document.Decoder) {
 	for _, text := range d.Strings(v).Value {
-		s.Flags = append(s.Flags, kubernetes.CommandFlag{Command: kubernetes.HelmUninstall, Flag: text})
+		s.Flags = append(s.Flags, origin.CommandFlag{Command: origin.HelmUninstall, Flag: text})
 	}
 	for i, f := range s.Flags {
 		if i < len(v.Node.Items) && !strings.Contains(f.Flag, "<+") {
-			d.Failed(yamldoc.Sub(v.Node.Items[i], v.Path), kubernetes.CheckHelmFlag(f.Command, f.Flag))
+			d.Failed(yamldoc.Sub(v.Node.Items[i], v.Path), origin.CheckHelmFlag(f.Command, f.Flag))
 		}
 	}
 }

@@ -13,13 +13,14 @@ import (
 	"github.com/slipway-cd/slipway/pkg/swimlane/nativehelm"
 	"github.com/slipway-cd/slipway/pkg/swimlane/swimlanetest"
 	"github.com/slipway-cd/slipway/pkg/task"
+	"github.com/slipway-cd/slipway/pkg/task/origin"
 	"github.com/slipway-cd/slipway/pkg/yamldoc"
 )
 
 func TestWhatIsFetched(t *testing.T) {
 	t.Parallel()
-	manifest := &kubernetes.Manifest{Store: task.Store{Files: &task.FileStore{Paths: []string{"/chart"}}}, ValuesPaths: []string{"/v"}}
-	layers := []kubernetes.ValuesFile{{ID: "v", Store: task.Store{Inherited: []string{"/i"}}}}
+	manifest := &origin.Manifest{Store: task.Store{Files: &task.FileStore{Paths: []string{"/chart"}}}, ValuesPaths: []string{"/v"}}
+	layers := []origin.ValuesFile{{ID: "v", Store: task.Store{Inherited: []string{"/i"}}}}
 	for op, want := range map[nativehelm.Op][]string{
 		nativehelm.OpDeploy: {"/chart", "/v", "/i"}, nativehelm.OpCanary: {"/chart", "/v", "/i"}, nativehelm.OpBlueGreen: {"/chart", "/v", "/i"},
 		nativehelm.OpRollback: nil, nativehelm.OpDescribe: nil, nativehelm.OpSwap: nil,
@@ -68,8 +69,8 @@ func TestChartsAreDescribedByHelm(t *testing.T) {
 	if err := json.Unmarshal(asked, &work); err != nil {
 		t.Fatal(err)
 	}
-	want := nativehelm.Spec{Op: nativehelm.OpDescribe, Target: kubernetes.Target{Manifest: &kubernetes.Manifest{
-		ID: "web", Type: "HelmChart", Store: task.Store{Charts: &task.ChartRepo{URL: "https://charts"}}, Chart: &kubernetes.Chart{Name: "web"},
+	want := nativehelm.Spec{Op: nativehelm.OpDescribe, Target: kubernetes.Target{Manifest: &origin.Manifest{
+		ID: "web", Type: "HelmChart", Store: task.Store{Charts: &task.ChartRepo{URL: "https://charts"}}, Chart: &origin.Chart{Name: "web"},
 	}}}
 	if diff := cmp.Diff(want, work); diff != "" {
 		t.Errorf("the work (-want +got):\n%s", diff)

@@ -6,6 +6,7 @@ import (
 	"github.com/slipway-cd/slipway/pkg/document"
 	"github.com/slipway-cd/slipway/pkg/step"
 	"github.com/slipway-cd/slipway/pkg/swimlane/kubernetes"
+	"github.com/slipway-cd/slipway/pkg/task/origin"
 	"github.com/slipway-cd/slipway/pkg/yamldoc"
 )
 
@@ -25,7 +26,7 @@ func start(in step.In, p Spec) (step.Action, error) {
 type common struct {
 	SkipSteady  yamldoc.Field[bool]
 	Tests       yamldoc.Field[bool]
-	Flags       []kubernetes.CommandFlag
+	Flags       []origin.CommandFlag
 	Environment map[string]string
 }
 

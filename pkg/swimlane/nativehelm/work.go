@@ -6,6 +6,7 @@ import (
 
 	"github.com/slipway-cd/slipway/pkg/fault"
 	"github.com/slipway-cd/slipway/pkg/swimlane/kubernetes"
+	"github.com/slipway-cd/slipway/pkg/task/origin"
 )
 
 // Kind is the kind of its tasks.
@@ -50,8 +51,8 @@ type Spec struct {
 
 	// CommandFlags are the step's; where it has some for a command, the chart's
 	// for that command don't count.
-	CommandFlags []kubernetes.CommandFlag `json:"commandFlags,omitempty"`
-	Environment  map[string]string        `json:"environment,omitempty"`
+	CommandFlags []origin.CommandFlag `json:"commandFlags,omitempty"`
+	Environment  map[string]string    `json:"environment,omitempty"`
 }
 
 // The environment variables that a step may set: those of the helm command
@@ -79,44 +80,44 @@ func CheckEnvironment(name, value string) error {
 }
 
 // Flags are those of a command: the step's, or else the chart's.
-func (h *Spec) Flags(command string) (kubernetes.HelmFlags, error) {
-	if mine := kubernetes.FlagsFor(command, h.CommandFlags); len(mine) > 0 || h.Target.Manifest == nil {
-		return kubernetes.ParseHelmFlags(command, mine)
+func (h *Spec) Flags(command string) (origin.HelmFlags, error) {
+	if mine := origin.FlagsFor(command, h.CommandFlags); len(mine) > 0 || h.Target.Manifest == nil {
+		return origin.ParseHelmFlags(command, mine)
 	}
 	return h.Target.Manifest.Chart.Flags(command)
 }
 
 // Has says whether there are flags for a command.
 func (h *Spec) Has(command string) bool {
-	has := len(kubernetes.FlagsFor(command, h.CommandFlags)) > 0
+	has := len(origin.FlagsFor(command, h.CommandFlags)) > 0
 	if m := h.Target.Manifest; m != nil && m.Chart != nil {
-		has = has || len(kubernetes.FlagsFor(command, m.Chart.CommandFlags)) > 0
+		has = has || len(origin.FlagsFor(command, m.Chart.CommandFlags)) > 0
 	}
 	return has
 }
 
 // Removal are the flags about how a release goes: those of Uninstall, or else
 // of Delete, as it was called before.
-func (h *Spec) Removal() (kubernetes.HelmFlags, error) {
-	if h.Has(kubernetes.HelmUninstall) {
-		return h.Flags(kubernetes.HelmUninstall)
+func (h *Spec) Removal() (origin.HelmFlags, error) {
+	if h.Has(origin.HelmUninstall) {
+		return h.Flags(origin.HelmUninstall)
 	}
-	return h.Flags(kubernetes.HelmDelete)
+	return h.Flags(origin.HelmDelete)
 }
 
 // FlagsNameFiles says whether flags of any command name files, which may be
 // anywhere in the chart's repository.
 func (h *Spec) FlagsNameFiles() bool {
-	return (&kubernetes.Chart{CommandFlags: h.CommandFlags}).FlagsNameFiles()
+	return (&origin.Chart{CommandFlags: h.CommandFlags}).FlagsNameFiles()
 }
 
 // Download are the flags about how the chart is got: those of Pull, or else of
 // Fetch, as it was called before, and those of Add and Update.
-func (h *Spec) Download() (kubernetes.HelmFlags, error) {
-	merged := kubernetes.Chart{CommandFlags: h.CommandFlags}
+func (h *Spec) Download() (origin.HelmFlags, error) {
+	merged := origin.Chart{CommandFlags: h.CommandFlags}
 	if m := h.Target.Manifest; m != nil && m.Chart != nil {
 		for _, f := range m.Chart.CommandFlags {
-			if len(kubernetes.FlagsFor(f.Command, h.CommandFlags)) == 0 {
+			if len(origin.FlagsFor(f.Command, h.CommandFlags)) == 0 {
 				merged.CommandFlags = append(merged.CommandFlags, f)
 			}
 		}

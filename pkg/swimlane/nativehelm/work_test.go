@@ -4,21 +4,21 @@ import (
 	"testing"
 	"time"
 
-	"github.com/slipway-cd/slipway/pkg/swimlane/kubernetes"
 	"github.com/slipway-cd/slipway/pkg/swimlane/nativehelm"
+	"github.com/slipway-cd/slipway/pkg/task/origin"
 )
 
 // semantics/kubernetes §23.30: of a command, the step's flags replace the
 // chart's; nothing is merged.
 func TestStepFlagsReplaceTheCharts(t *testing.T) {
 	t.Parallel()
-	h := nativehelm.Spec{CommandFlags: []kubernetes.CommandFlag{{Command: kubernetes.HelmUpgrade, Flag: "--timeout 5m"}}}
-	h.Target.Manifest = &kubernetes.Manifest{Chart: &kubernetes.Chart{CommandFlags: []kubernetes.CommandFlag{{Command: kubernetes.HelmUpgrade, Flag: "--atomic"}, {Command: kubernetes.HelmInstall, Flag: "--skip-crds"}, {Command: kubernetes.HelmFetch, Flag: "--devel"}, {Command: kubernetes.HelmAdd, Flag: "--pass-credentials"}}}}
-	up, err := h.Flags(kubernetes.HelmUpgrade)
+	h := nativehelm.Spec{CommandFlags: []origin.CommandFlag{{Command: origin.HelmUpgrade, Flag: "--timeout 5m"}}}
+	h.Target.Manifest = &origin.Manifest{Chart: &origin.Chart{CommandFlags: []origin.CommandFlag{{Command: origin.HelmUpgrade, Flag: "--atomic"}, {Command: origin.HelmInstall, Flag: "--skip-crds"}, {Command: origin.HelmFetch, Flag: "--devel"}, {Command: origin.HelmAdd, Flag: "--pass-credentials"}}}}
+	up, err := h.Flags(origin.HelmUpgrade)
 	if err != nil || up.RollbackOnFailure || up.Timeout != 5*time.Minute {
 		t.Errorf("Upgrade has %+v, %v; want the step's alone", up, err)
 	}
-	in, err := h.Flags(kubernetes.HelmInstall)
+	in, err := h.Flags(origin.HelmInstall)
 	if err != nil || !in.SkipCRDs {
 		t.Errorf("Install has %+v, %v; want the chart's", in, err)
 	}
@@ -33,18 +33,18 @@ func TestStepFlagsReplaceTheCharts(t *testing.T) {
 func TestOlderNames(t *testing.T) {
 	t.Parallel()
 	h := nativehelm.Spec{}
-	h.Target.Manifest = &kubernetes.Manifest{Chart: &kubernetes.Chart{CommandFlags: []kubernetes.CommandFlag{{Command: kubernetes.HelmDelete, Flag: "--keep-history"}, {Command: kubernetes.HelmUpdate, Flag: "--timeout 30s"}}}}
+	h.Target.Manifest = &origin.Manifest{Chart: &origin.Chart{CommandFlags: []origin.CommandFlag{{Command: origin.HelmDelete, Flag: "--keep-history"}, {Command: origin.HelmUpdate, Flag: "--timeout 30s"}}}}
 	if f, err := h.Removal(); err != nil || !f.KeepHistory {
 		t.Errorf("%+v, %v; want Delete's flags", f, err)
 	}
 	if f, err := h.Download(); err != nil || f.Timeout != 30*time.Second {
 		t.Errorf("%+v, %v; want Update's time", f, err)
 	}
-	h.CommandFlags = []kubernetes.CommandFlag{{Command: kubernetes.HelmUninstall, Flag: "--no-hooks"}}
+	h.CommandFlags = []origin.CommandFlag{{Command: origin.HelmUninstall, Flag: "--no-hooks"}}
 	if f, err := h.Removal(); err != nil || f.KeepHistory || !f.NoHooks {
 		t.Errorf("%+v, %v; want Uninstall's flags", f, err)
 	}
-	if h.Has(kubernetes.HelmList) || !h.Has(kubernetes.HelmUninstall) || !h.Has(kubernetes.HelmUpdate) {
+	if h.Has(origin.HelmList) || !h.Has(origin.HelmUninstall) || !h.Has(origin.HelmUpdate) {
 		t.Error("flags are found for the wrong commands")
 	}
 }

@@ -1,14 +1,6 @@
-package kubernetes
+package origin
 
-import (
-	"slices"
-
-	"github.com/slipway-cd/slipway/pkg/task"
-)
-
-// KindHelm is the kind of the tasks that Helm's library does: those of native
-// Helm, and the one that reads what a chart says of itself.
-const KindHelm task.Kind = "helm"
+import "slices"
 
 // Chart is what only a manifest of the type HelmChart has.
 type Chart struct {
