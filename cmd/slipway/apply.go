@@ -29,9 +29,10 @@ func applyCommand(a *app) *cobra.Command {
 		Long: "Apply checks all documents first, each against the others as they will be, and changes nothing if one of them is wrong.\n" +
 			"Then it saves them as one change; docs/apply.md says how many that may be. They are saved in the order\n" +
 			"secrets, variables, connectors, templates, services, environments, infrastructure definitions, environment groups, overrides, pipelines, input sets,\n" +
-			"overlays, triggers, GitOps agents, projects, applications.\n\n" +
-			"Documents of Argo CD are saved as they are: --agent says which GitOps agent they are for, unless their annotation slipway.dev/agent does.",
-		Example: "  slipway apply -f slipway/\n  slipway apply -f service.yaml -f pipeline.yaml\n  cat all.yaml | slipway apply -f -\n  slipway apply -f application.yaml --agent eu1",
+			"overlays, triggers, GitOps agents and, of those, settings, certificates, keys, credentials, repositories, clusters, projects, applications.\n\n" +
+			"Documents of Argo CD are saved as they are: --agent says which GitOps agent they are for, unless their annotation slipway.dev/agent does.\n" +
+			"So are the Secrets and ConfigMaps by which Argo CD is set, in lists too; what else stands beside them is left out, and named.",
+		Example: "  slipway apply -f slipway/\n  slipway apply -f service.yaml -f pipeline.yaml\n  cat all.yaml | slipway apply -f -\n  slipway apply -f application.yaml --agent eu1\n  argocd admin export -n argocd | slipway apply -f - --agent eu1",
 		RunE:    func(c *cobra.Command, _ []string) error { return a.apply(c.Context(), f) },
 	}
 	c.Flags().StringSliceVarP(&f.files, "filename", "f", nil, "file, folder, https:// address, or - for the standard input; may be repeated")
@@ -53,6 +54,9 @@ func (a *app) apply(ctx context.Context, f applyFlags) error {
 		return err
 	}
 	defer a.shows.tellSkipped(read.skipped, f.verbose)
+	for _, one := range read.others {
+		fmt.Fprintf(a.shows.err, "skipped %s, which isn't for a GitOps agent\n", one)
+	}
 	set, err := a.setOf(read.docs, scope)
 	if err != nil {
 		return err

@@ -78,12 +78,13 @@ type documents struct {
 	wrong   []fault.Detail // what is no YAML
 	skipped []string       // places of documents that are somebody else's
 	argo    bool           // those of Argo CD are taken, too
+	others  []string       // objects beside them that aren't taken, and where they stand
 }
 
 // take adds the documents of a file. Of a file that wasn't named by itself,
 // those that aren't Slipway's are skipped.
 func (d *documents) take(file string, data []byte, named bool) {
-	for _, part := range yamldoc.Cut(data) {
+	for _, part := range partsOf(data) {
 		one := document{file: file, before: part.Before, yaml: part.Text}
 		nodes, report := yamldoc.Parse(file, part.Text)
 		switch {
@@ -101,6 +102,8 @@ func (d *documents) take(file string, data []byte, named bool) {
 				Message: fmt.Sprintf("found %d documents that can't be told apart; want lines with --- between them, in UTF-8", len(nodes)),
 			}))
 		case len(nodes) == 0 || nodes[0].Kind == yamldoc.Null: // comments
+		case d.argo && !argo.Is(nodes[0]) && argo.Object(nodes[0]) != "" && !ours(nodes[0]):
+			d.others = append(d.others, fmt.Sprintf("%s (%s:%d)", argo.Object(nodes[0]), file, one.before+1))
 		case !named && !ours(nodes[0]) && !d.argos(nodes[0]):
 			d.skip(one)
 		default:
@@ -108,6 +111,23 @@ func (d *documents) take(file string, data []byte, named bool) {
 			d.docs = append(d.docs, one)
 		}
 	}
+}
+
+// partsOf are the documents of a file, those within lists too.
+func partsOf(data []byte) []yamldoc.Part {
+	var out []yamldoc.Part
+	for _, part := range yamldoc.Cut(data) {
+		items, ok := listed(part.Text)
+		if !ok {
+			out = append(out, part)
+			continue
+		}
+		for _, item := range items {
+			item.Before += part.Before
+			out = append(out, item)
+		}
+	}
+	return out
 }
 
 // argos says whether a document is one of Argo CD's for a GitOps agent.

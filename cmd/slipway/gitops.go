@@ -38,6 +38,9 @@ func gitOpsCommand(a *app) *cobra.Command {
 		g.resourcesCommand(), g.deleteCommand(),
 	)
 	c.AddCommand(agents, apps)
+	for _, of := range inventories() {
+		c.AddCommand(g.inventoryCommand(of))
+	}
 	return c
 }
 

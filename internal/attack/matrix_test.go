@@ -111,6 +111,7 @@ func rows() map[string]row {
 		"terminateGitOpsOperation":  {},
 		"askGitOpsResources":        {},
 		"getGitOpsRequest":          {},
+		"listGitOpsDocuments":       {},
 		"listInstances":             {},
 		"startExecution":            {body: `{}`},
 		"listInputSets":             {},
@@ -294,6 +295,8 @@ func (p *plane) value(o operation, name string) string {
 		return p.execution
 	case name == "token":
 		return p.aToken
+	case o.ID == "listGitOpsDocuments" && name == "kind":
+		return "gitopsProject"
 	}
 	return map[string]string{
 		"kind": "pipeline", "id": "echo", "pipeline": "echo", "node": "e", "service": "web", "trigger": "t", "host": "github",

@@ -24,7 +24,7 @@ type EntityKey struct {
 	ID      string   `json:"id"`
 	Org     string   `json:"org,omitempty"`
 	Project string   `json:"project,omitempty"`
-	Env     string   `json:"env,omitempty" doc:"An infrastructure definition's environment; a trigger's or an input set's pipeline; a GitOps project's or application's agent"`
+	Env     string   `json:"env,omitempty" doc:"An infrastructure definition's environment; a trigger's or an input set's pipeline; the GitOps agent of what one keeps"`
 }
 
 // Entity is a saved document.
@@ -154,8 +154,8 @@ func (s *documents) validateEntity(ctx context.Context, in *Document) (*savedAns
 // OfKind names a kind of entity in the path.
 type OfKind struct {
 	Scoped
-	Kind ref.Kind `path:"kind" enum:"pipeline,service,environment,infrastructureDefinition,environmentGroup,overrides,serviceOverrides,connector,secret,variable,template,trigger,inputSet,overlayInputSet,userGroup,gitopsAgent,gitopsProject,gitopsApplication"`
-	Env  string   `query:"env" maxLength:"160" doc:"An infrastructure definition's environment, or that of overrides, as a reference, e.g. dev or account.dev; a trigger's or an input set's pipeline; a GitOps project's or application's agent, as a reference"`
+	Kind ref.Kind `path:"kind" enum:"pipeline,service,environment,infrastructureDefinition,environmentGroup,overrides,serviceOverrides,connector,secret,variable,template,trigger,inputSet,overlayInputSet,userGroup,gitopsAgent,gitopsSettings,gitopsCertificate,gitopsGpgKey,gitopsRepoCredentials,gitopsRepository,gitopsCluster,gitopsProject,gitopsApplication"`
+	Env  string   `query:"env" maxLength:"160" doc:"An infrastructure definition's environment, or that of overrides, as a reference, e.g. dev or account.dev; a trigger's or an input set's pipeline; the GitOps agent of what one keeps, as a reference"`
 }
 
 // place is the scope and the parent where the request looks.
@@ -165,15 +165,17 @@ func (in OfKind) place(ctx context.Context) (ref.Scope, string, error) {
 		return scope, "", err
 	}
 	switch in.Kind {
-	case ref.Infrastructure, ref.Overrides, ref.ServiceOverrides, ref.GitOpsProject, ref.GitOpsApplication:
+	case ref.Infrastructure, ref.Overrides, ref.ServiceOverrides:
 	default:
-		return scope, in.Env, nil
+		if !ref.OfGitOps(in.Kind) {
+			return scope, in.Env, nil
+		}
 	}
 	env, err := ref.Parse(in.Env, scope)
 	if err != nil {
 		return ref.Scope{}, "", invalid("env: %w", err)
 	}
-	if in.Kind != ref.Infrastructure && in.Kind != ref.GitOpsProject {
+	if in.Kind != ref.Infrastructure && !ref.AtAgent(in.Kind) {
 		return scope, env.Text(scope), nil // overrides and applications have a scope of their own
 	}
 	return env.Scope, env.ID, access.Check(caller(ctx), env.Scope)

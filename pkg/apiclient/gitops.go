@@ -25,6 +25,15 @@ func (g GitOps) Agent(ctx context.Context, scope ref.Scope, agent string) (displ
 	return get[display.Agent](ctx, g.Client, path("gitops", "agents", agent), scoped(scope))
 }
 
+// Documents lists what the agents of a scope, or one of them, keep of a kind beside
+// applications.
+func (g GitOps) Documents(ctx context.Context, scope ref.Scope, kind ref.Kind, agent string, page Page) ([]display.Document, string, error) {
+	q := scoped(scope)
+	set(q, "agent", agent)
+	l, err := get[display.DocumentList](ctx, g.Client, path("gitops", "documents", string(kind)), page.in(q))
+	return l.Documents, l.NextPageToken, err
+}
+
 // ApplicationFilter says which applications are listed. Empty fields are any.
 type ApplicationFilter struct {
 	Agent, Sync, Health, Label, ArgoProject, Repo, Cluster string

@@ -160,7 +160,12 @@ func (c *Catalog) fitted(ctx context.Context, r reading, saved Find) (prepared, 
 		return prepared{}, store.Stale(key.Describe(), d.Version)
 	}
 	p.next.Version = p.stored.Version
-	if p.next.YAML, p.value, err = withoutValue(e, d.YAML); err != nil {
+	if e.Kind == ref.Secret {
+		p.next.YAML, p.value, err = withoutValue(d.YAML)
+	} else {
+		p.next.YAML, p.value, err = c.apart(ctx, e, d, p.stored)
+	}
+	if err != nil {
 		return prepared{}, err
 	}
 	missing, err := c.missing(ctx, e)
@@ -202,7 +207,7 @@ func (c *Catalog) compare(ctx context.Context, p prepared) (Change, error) {
 	case p.value == nil:
 		return Unchanged, nil
 	}
-	kept, err := c.Secret.Reveal(ctx, secret.Name(ref.Ref{Scope: p.next.Key.Scope, ID: p.next.Key.ID}))
+	kept, err := c.Secret.Of(ctx, p.next.Key)
 	if err != nil && !fault.Is(err, fault.NotFound) {
 		return "", err
 	}
@@ -231,7 +236,7 @@ func (c *Catalog) saving(ctx context.Context, p *prepared, by audit.Author) (sto
 	key := p.next.Key
 	var values []store.Secret
 	if p.value != nil {
-		v, err := c.Secret.Sealed(ctx, ref.Ref{Scope: key.Scope, ID: key.ID}, *p.value)
+		v, err := c.Secret.Sealed(ctx, key, *p.value)
 		if err != nil {
 			return store.Save{}, err
 		}

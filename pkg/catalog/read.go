@@ -97,12 +97,13 @@ func links(uses []template.Use) []entity.Reference {
 
 // KeyOf is where an entity is kept. An infrastructure definition lives with
 // its environment (semantics/entities §1); triggers and input sets with their
-// pipeline, and Argo CD's projects with their agent; a template has as many as it
+// pipeline, and what a GitOps agent keeps, but for applications, with the agent; a template has as many as it
 // has versions.
 func KeyOf(e *entity.Entity) store.EntityKey {
 	key := store.EntityKey{Scope: e.Scope, Kind: e.Kind, ID: e.Identifier.Value}
 	switch e.Kind {
-	case ref.Infrastructure, ref.Trigger, ref.InputSet, ref.OverlayInputSet, ref.GitOpsProject:
+	case ref.Infrastructure, ref.Trigger, ref.InputSet, ref.OverlayInputSet, ref.GitOpsSettings, ref.GitOpsCertificate, ref.GitOpsGPGKey,
+		ref.GitOpsRepoCredentials, ref.GitOpsRepository, ref.GitOpsCluster, ref.GitOpsProject:
 		key.Scope, key.Env = e.Parent.Scope, e.Parent.ID
 	case ref.Overrides, ref.ServiceOverrides, ref.GitOpsApplication:
 		key.Env = e.Parent.Text(e.Scope)

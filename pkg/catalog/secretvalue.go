@@ -8,7 +8,6 @@ import (
 	"unicode/utf8"
 
 	"github.com/slipway-cd/slipway/pkg/audit"
-	"github.com/slipway-cd/slipway/pkg/entity"
 	"github.com/slipway-cd/slipway/pkg/fault"
 	"github.com/slipway-cd/slipway/pkg/ref"
 	"github.com/slipway-cd/slipway/pkg/store"
@@ -36,10 +35,7 @@ func (c *Catalog) SetFile(ctx context.Context, key store.EntityKey, content []by
 
 // withoutValue takes the value out of an inline secret's document. Everything
 // else in it stays as it is, byte for byte.
-func withoutValue(e *entity.Entity, doc []byte) ([]byte, *string, error) {
-	if e.Kind != ref.Secret {
-		return doc, nil, nil
-	}
+func withoutValue(doc []byte) ([]byte, *string, error) {
 	docs, _ := yamldoc.Parse("", doc) // it was read before
 	if secretType(docs) != "SecretText" {
 		return doc, nil, nil

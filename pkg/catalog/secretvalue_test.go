@@ -6,9 +6,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"github.com/slipway-cd/slipway/pkg/entity"
 	"github.com/slipway-cd/slipway/pkg/fault"
-	"github.com/slipway-cd/slipway/pkg/ref"
 	"github.com/slipway-cd/slipway/pkg/yamldoc"
 )
 
@@ -17,8 +15,6 @@ func secretDoc(value string) string {
 	return "# keep me\nsecret:\n  type: SecretText\n  name: a\n  identifier: a\n  spec:\n" +
 		"    secretManagerIdentifier: harnessSecretManager\n    valueType: Inline\n    value: " + value + "\n    # and me\n"
 }
-
-func secretEntity() *entity.Entity { return &entity.Entity{Kind: ref.Secret} }
 
 func TestAValueIsTakenOutOfItsDocument(t *testing.T) {
 	t.Parallel()
@@ -36,7 +32,7 @@ func TestAValueIsTakenOutOfItsDocument(t *testing.T) {
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			t.Parallel()
-			left, value, err := withoutValue(secretEntity(), []byte(secretDoc(c.written)))
+			left, value, err := withoutValue([]byte(secretDoc(c.written)))
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -54,7 +50,7 @@ func TestAFlowDocumentKeepsItsOtherKeys(t *testing.T) {
 	t.Parallel()
 	for written, blank := range map[string]string{`"hunter2"`: `""`, `hunter2`: `""`, `hun#ter2 `: `"" `} {
 		doc := `{"secret": {"name": "é", "type": "SecretText", "spec": {"value": ` + written + `, "valueType": "Inline"}}}`
-		left, _, err := withoutValue(secretEntity(), []byte(doc))
+		left, _, err := withoutValue([]byte(doc))
 		if want := strings.Replace(doc, written, blank, 1); err != nil || string(left) != want {
 			t.Errorf("left is %s, %v; want %s", left, err, want)
 		}
@@ -68,7 +64,7 @@ func TestAValueThatCantBeCutIsRefusedRatherThanKept(t *testing.T) {
 		"plain over lines within braces":      "secret: {type: SecretText, spec: {value: hunter2\n  and more, valueType: Inline}}\n",
 		"a tag":                               "secret:\n  type: SecretText\n  spec: {value: !!str hunter2}\n",
 	} {
-		left, _, err := withoutValue(secretEntity(), []byte(doc))
+		left, _, err := withoutValue([]byte(doc))
 		if err == nil && strings.Contains(string(left), "hunter2") || err != nil && !fault.Is(err, fault.Invalid) {
 			t.Errorf("%s: left %q, %v; want INVALID, or a document without the value", name, left, err)
 		}
@@ -82,7 +78,7 @@ func TestWhatHasNoInlineValueStays(t *testing.T) {
 		"secret:\n  type: SecretText\n  spec: {valueType: Inline, value: \"\"}\n",
 		"secret:\n  type: SecretFile\n  spec: {secretManagerIdentifier: harnessSecretManager}\n",
 	} {
-		left, value, err := withoutValue(secretEntity(), []byte(doc))
+		left, value, err := withoutValue([]byte(doc))
 		if err != nil || value != nil || string(left) != doc {
 			t.Errorf("%q became %q, value %v, %v; want it unchanged", doc, left, value, err)
 		}
@@ -100,7 +96,7 @@ func FuzzWithoutValue(f *testing.F) {
 		if report.Failed() || secretType(before) != "SecretText" {
 			return
 		}
-		left, value, err := withoutValue(secretEntity(), []byte(doc))
+		left, value, err := withoutValue([]byte(doc))
 		if err != nil || value == nil {
 			return
 		}

@@ -18,6 +18,7 @@ import (
 	"github.com/slipway-cd/slipway/pkg/connector"
 	"github.com/slipway-cd/slipway/pkg/document"
 	"github.com/slipway-cd/slipway/pkg/gitops"
+	"github.com/slipway-cd/slipway/pkg/gitops/access"
 	"github.com/slipway-cd/slipway/pkg/gitops/argo"
 	"github.com/slipway-cd/slipway/pkg/ref"
 	"github.com/slipway-cd/slipway/pkg/swimlane"
@@ -57,6 +58,14 @@ type Entity struct {
 	GitOpsAgent     *gitops.Agent
 	Application     *gitops.Application
 	AppProject      *gitops.Project
+	Repository      *access.Repository // gitopsRepository and gitopsRepoCredentials
+	Cluster         *access.Cluster
+	Certificates    []access.Certificate // gitopsCertificate and gitopsSettings, which may have none
+	Keys            []access.Key         // gitopsGpgKey and gitopsSettings
+	Settings        *access.Settings
+
+	// Values are what of a document of GitOps isn't kept in its text.
+	Values argo.Values
 }
 
 // Types are the types that documents may say, each a value in a folder of its
@@ -95,6 +104,9 @@ type Options struct {
 	// report needs them.
 	StepTypes []string
 
+	// Values are those that a saved document of GitOps brings no more, by their names;
+	// nil: nobody knows them.
+	Values map[string]string
 	// Agent is the GitOps agent that a document of Argo CD is for, as a reference;
 	// the document may say it itself.
 	Agent string
@@ -188,6 +200,16 @@ func (d *decoder) entity(v yamldoc.Value, e *Entity) {
 		e.Variable = settings{d}.scopeVariable(v, e)
 	case ref.GitOpsAgent:
 		e.GitOpsAgent = agents{d}.agent(v, e)
+	case ref.GitOpsSettings:
+		agents{d}.settings(v, e)
+	case ref.GitOpsCertificate:
+		agents{d}.certificate(v, e)
+	case ref.GitOpsGPGKey:
+		agents{d}.gpgKey(v, e)
+	case ref.GitOpsRepoCredentials, ref.GitOpsRepository:
+		e.Repository = agents{d}.repository(v, e)
+	case ref.GitOpsCluster:
+		e.Cluster = agents{d}.cluster(v, e)
 	case ref.GitOpsProject:
 		e.AppProject = agents{d}.project(v, e)
 	case ref.GitOpsApplication:

@@ -3,6 +3,7 @@ package entity
 import (
 	"github.com/slipway-cd/slipway/pkg/document"
 	"github.com/slipway-cd/slipway/pkg/gitops"
+	"github.com/slipway-cd/slipway/pkg/gitops/access"
 	"github.com/slipway-cd/slipway/pkg/gitops/argo"
 	"github.com/slipway-cd/slipway/pkg/ref"
 	"github.com/slipway-cd/slipway/pkg/yamldoc"
@@ -13,7 +14,10 @@ const noAgent = "NO_AGENT"
 
 // argoKinds are the kinds that documents of Argo CD are saved as.
 func argoKinds() map[string]ref.Kind {
-	return map[string]ref.Kind{argo.KindApplication: ref.GitOpsApplication, argo.KindAppProject: ref.GitOpsProject}
+	return map[string]ref.Kind{
+		argo.KindApplication: ref.GitOpsApplication, argo.KindAppProject: ref.GitOpsProject, argo.KindRepository: ref.GitOpsRepository,
+		argo.KindRepoCredentials: ref.GitOpsRepoCredentials, argo.KindCluster: ref.GitOpsCluster, argo.KindSettings: ref.GitOpsSettings,
+	}
 }
 
 // decodeArgo is Decode for a document of Argo CD without an envelope.
@@ -36,19 +40,35 @@ func decodeArgo(root yamldoc.Value, r *yamldoc.Report, o Options) *Entity {
 	}
 	d.belongs(e, root, agent)
 	r.Texts(func() {
-		if kind == ref.GitOpsProject {
-			e.AppProject = argo.AppProject(d.Decoder, root)
-			d.named(e, root, e.AppProject.Meta)
-			return
-		}
-		e.Application = argo.Application(d.Decoder, root)
-		d.named(e, root, e.Application.Meta)
+		e.Values.Known = o.Values
+		d.named(e, root, d.object(e, root))
 	})
 	if o.Identifier != "" && e.Identifier.Value != o.Identifier {
 		d.Errorf(root, document.BadIdentifier, "found %q, but %q is addressed; a name can't be changed", e.Identifier.Value, o.Identifier)
 	}
 	e.References = d.references
 	return e
+}
+
+// object reads a document of Argo CD.
+func (d agents) object(e *Entity, v yamldoc.Value) gitops.Meta {
+	var m gitops.Meta
+	switch e.Kind {
+	case ref.GitOpsApplication:
+		e.Application = argo.Application(d.Decoder, v)
+		m = e.Application.Meta
+	case ref.GitOpsProject:
+		e.AppProject = argo.AppProject(d.Decoder, v)
+		m = e.AppProject.Meta
+	case ref.GitOpsRepository, ref.GitOpsRepoCredentials:
+		e.Repository, m = argo.RepositorySecret(d.Decoder, v, &e.Values)
+	case ref.GitOpsCluster:
+		e.Cluster, m = argo.ClusterSecret(d.Decoder, v, &e.Values)
+	default:
+		c := argo.ReadConfigMap(d.Decoder, v, &e.Values)
+		e.Settings, e.Certificates, e.Keys, m = c.Settings, c.Certificates, c.Keys, c.Meta
+	}
+	return m
 }
 
 // belongs notes the agent that a document is for.
@@ -151,4 +171,64 @@ func (d agents) application(v yamldoc.Value, e *Entity) *gitops.Application {
 		d.within(e, document.Child(v, "app"), a.Meta)
 	}
 	return a
+}
+
+// alike are the keys of what Harness names by an identifier.
+func (d agents) alike(e *Entity, keys document.Keys) document.Keys {
+	return document.Merge(d.meta(e), d.servers(), document.Keys{"agentIdentifier": func(v yamldoc.Value) {
+		d.Takes(v, yamldoc.UsePlain)
+		d.belongs(e, v, d.String(v).Value)
+	}}, keys)
+}
+
+func (d agents) repository(v yamldoc.Value, e *Entity) *access.Repository {
+	r := &access.Repository{Template: e.Kind == ref.GitOpsRepoCredentials}
+	e.Values.Known = d.options.Values
+	body := "repository"
+	keys := document.Keys{"credsOnly": document.Nothing, "repositoryCredentialsId": document.Nothing, "upsert": document.Nothing}
+	if r.Template {
+		body = "repoCreds"
+	} else {
+		var kind yamldoc.Field[string]
+		keys["genType"] = d.Supported(&kind, "maker of credentials", []string{"UNSET", "AWS_ECR"}, "GOOGLE_GCR")
+		keys["ecrGen"] = argo.ECR(d.Decoder, r, &e.Values)
+		keys["gcrGen"] = d.Refuse("logins of Google's registries that are made anew aren't supported; gcpServiceAccountKey is")
+		keys["refreshInterval"] = d.Idle("a login is made anew before it ends", d.Text(nil))
+	}
+	keys[body] = argo.Repository(d.Decoder, r, &e.Values)
+	d.Fields(v, d.alike(e, keys))
+	d.Need(v, "agentIdentifier", "identifier", body)
+	return r
+}
+
+func (d agents) cluster(v yamldoc.Value, e *Entity) *access.Cluster {
+	c := &access.Cluster{}
+	e.Values.Known = d.options.Values
+	d.Fields(v, d.alike(e, document.Keys{
+		"cluster": argo.Cluster(d.Decoder, c, &e.Values), "upsert": document.Nothing, "updatedFields": document.Nothing,
+		"secretExpressions": d.Refuse("secrets of Slipway in a cluster's credentials (secretExpressions) aren't supported"),
+	}))
+	d.Need(v, "agentIdentifier", "identifier", "cluster")
+	return c
+}
+
+func (d agents) certificate(v yamldoc.Value, e *Entity) {
+	var c access.Certificate
+	d.Fields(v, d.alike(e, argo.Certificate(d.Decoder, &c)))
+	d.Need(v, "agentIdentifier", "identifier", "serverName", "certType", "certData")
+	argo.CheckCertificate(d.Decoder, v, &c)
+	e.Certificates = []access.Certificate{c}
+}
+
+func (d agents) gpgKey(v yamldoc.Value, e *Entity) {
+	var k access.Key
+	d.Fields(v, d.alike(e, document.Keys{"publicKey": argo.GPGKey(d.Decoder, &k), "upsert": document.Nothing}))
+	d.Need(v, "agentIdentifier", "identifier", "publicKey")
+	e.Keys = []access.Key{k}
+}
+
+// settings reads a ConfigMap in an envelope, which Harness hasn't.
+func (d agents) settings(v yamldoc.Value, e *Entity) {
+	d.Fields(v, d.envelope(e, "configMap", func(v yamldoc.Value) { d.within(e, v, d.object(e, v)) }))
+	d.Need(v, "agentIdentifier", "configMap")
 }

@@ -36,24 +36,43 @@ const (
 	// InputSet and OverlayInputSet are values for a pipeline's inputs.
 	InputSet        Kind = "inputSet"
 	OverlayInputSet Kind = "overlayInputSet"
-	// GitOpsAgent is a delegate that keeps applications as Git has them. An
-	// AppProject and an Application of Argo CD belong to one.
-	GitOpsAgent       Kind = "gitopsAgent"
-	GitOpsProject     Kind = "gitopsProject"
-	GitOpsApplication Kind = "gitopsApplication"
+	// GitOpsAgent is a delegate that keeps applications as Git has them. The others
+	// belong to one: Argo CD's documents, by what they are.
+	GitOpsAgent           Kind = "gitopsAgent"
+	GitOpsSettings        Kind = "gitopsSettings"
+	GitOpsCertificate     Kind = "gitopsCertificate"
+	GitOpsGPGKey          Kind = "gitopsGpgKey"
+	GitOpsRepoCredentials Kind = "gitopsRepoCredentials"
+	GitOpsRepository      Kind = "gitopsRepository"
+	GitOpsCluster         Kind = "gitopsCluster"
+	GitOpsProject         Kind = "gitopsProject"
+	GitOpsApplication     Kind = "gitopsApplication"
 )
 
 // Kinds lists every kind, in the order in which they may be saved so that
 // what is named comes before what names it.
 func Kinds() []Kind {
 	return []Kind{Secret, Variable, Connector, UserGroup, Template, Service, Environment, Infrastructure, EnvironmentGroup, Overrides, ServiceOverrides, Pipeline, InputSet, OverlayInputSet, Trigger,
-		GitOpsAgent, GitOpsProject, GitOpsApplication}
+		GitOpsAgent, GitOpsSettings, GitOpsCertificate, GitOpsGPGKey, GitOpsRepoCredentials, GitOpsRepository, GitOpsCluster, GitOpsProject, GitOpsApplication}
 }
 
 // OfGitOps says whether a kind is one of GitOps: in its documents a text with
 // an expression is just a text.
-func OfGitOps(kind Kind) bool {
-	return kind == GitOpsAgent || kind == GitOpsProject || kind == GitOpsApplication
+func OfGitOps(kind Kind) bool { return kind == GitOpsAgent || Parent(kind) == GitOpsAgent }
+
+// AtAgent says whether entities of a kind live where their GitOps agent does.
+// Applications have a scope of their own.
+func AtAgent(kind Kind) bool { return Parent(kind) == GitOpsAgent && kind != GitOpsApplication }
+
+// HoldsValues says whether documents of a kind bring values that are kept apart
+// from their text, and that nobody is shown.
+func HoldsValues(kind Kind) bool {
+	switch kind {
+	case Secret, GitOpsRepoCredentials, GitOpsRepository, GitOpsCluster:
+		return true
+	default:
+		return false
+	}
 }
 
 // Parent is the kind of entity within which identifiers of a kind are unique
@@ -64,7 +83,7 @@ func Parent(kind Kind) Kind {
 		return Environment
 	case Trigger, InputSet, OverlayInputSet:
 		return Pipeline
-	case GitOpsProject, GitOpsApplication:
+	case GitOpsSettings, GitOpsCertificate, GitOpsGPGKey, GitOpsRepoCredentials, GitOpsRepository, GitOpsCluster, GitOpsProject, GitOpsApplication:
 		return GitOpsAgent
 	case Pipeline, Service, Environment, EnvironmentGroup, Connector, Secret, Template, UserGroup, Variable, GitOpsAgent:
 	}
@@ -192,8 +211,12 @@ func CheckID(kind Kind, id string) error {
 		re, allowed = secretID, "letters, digits, _, $ and -"
 	case Pipeline:
 		re, allowed = strictID, "letters, digits and _"
-	case GitOpsProject, GitOpsApplication:
+	case GitOpsProject, GitOpsApplication, GitOpsSettings:
 		return checkObjectName(id)
+	case GitOpsCertificate, GitOpsGPGKey, GitOpsRepoCredentials, GitOpsRepository, GitOpsCluster: // which may be Argo CD's, too
+		if checkObjectName(id) == nil {
+			return nil
+		}
 	case Service, Environment, EnvironmentGroup, Infrastructure, Overrides, ServiceOverrides, Connector, Template, Trigger, InputSet, OverlayInputSet, UserGroup, Variable,
 		GitOpsAgent:
 	}

@@ -9,6 +9,7 @@ package secret
 
 import (
 	"context"
+	"encoding/json"
 	"fmt"
 	"time"
 
@@ -47,9 +48,38 @@ func (k *Keeper) Put(ctx context.Context, r ref.Ref, value string) error {
 	return k.put(ctx, secretKey(r), value)
 }
 
-// Sealed is the value of a secret as it is to be stored with the secret.
-func (k *Keeper) Sealed(ctx context.Context, r ref.Ref, value string) (store.Secret, error) {
-	return k.sealed(ctx, secretKey(r), value)
+// Sealed is what is kept apart of an entity's document, such as a secret's value, as
+// it is to be stored with the entity.
+func (k *Keeper) Sealed(ctx context.Context, entity store.EntityKey, value string) (store.Secret, error) {
+	return k.sealed(ctx, entity, value)
+}
+
+// Of is what is kept apart of an entity's document; fault.NotFound if there is
+// nothing.
+func (k *Keeper) Of(ctx context.Context, entity store.EntityKey) (string, error) {
+	kept, err := k.store.Secret(ctx, entity)
+	if err != nil {
+		return "", err
+	}
+	value, err := k.Open(ctx, entity, kept.Ciphertext)
+	return string(value), err
+}
+
+// Values is Of where several values are kept apart, by their names; none if there is
+// nothing.
+func (k *Keeper) Values(ctx context.Context, entity store.EntityKey) (map[string]string, error) {
+	text, err := k.Of(ctx, entity)
+	if fault.Is(err, fault.NotFound) {
+		return nil, nil
+	}
+	if err != nil {
+		return nil, err
+	}
+	var values map[string]string
+	if json.Unmarshal([]byte(text), &values) != nil { // the error would say what is in it
+		return nil, fault.New(fault.Internal, "what is kept apart of %s can't be read", entity.Describe())
+	}
+	return values, nil
 }
 
 // Keep keeps a value that no entity defines, such as a step's secret output,

@@ -4,6 +4,8 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/itchyny/gojq"
+
 	"github.com/slipway-cd/slipway/pkg/document"
 	"github.com/slipway-cd/slipway/pkg/gitops"
 	"github.com/slipway-cd/slipway/pkg/gitops/object"
@@ -12,7 +14,7 @@ import (
 
 // Application reads an Application.
 func Application(from *document.Decoder, v yamldoc.Value) *gitops.Application {
-	d := decoder{from}
+	d := decoder{from, nil}
 	a := &gitops.Application{}
 	d.object(v, KindApplication, &a.Meta, document.Keys{
 		"spec": whole(d, &a.Spec, applicationSpec), "operation": part(d, &a.Operation, operation),
@@ -173,7 +175,15 @@ func ignoreRule(d decoder, v yamldoc.Value) gitops.IgnoreRule {
 				}
 			}
 		},
-		"jqPathExpressions": d.words(&r.JQPathExpressions), "managedFieldsManagers": d.words(&r.ManagedFieldsManagers),
+		"jqPathExpressions": func(v yamldoc.Value) {
+			d.words(&r.JQPathExpressions)(v)
+			for item := range document.Literals(v) {
+				if _, err := gojq.Parse("del(" + item.Node.Value + ")"); err != nil {
+					d.Errorf(item, badPath, "%q is no path of jq, such as .spec.containers[].image: %v", yamldoc.Shorten(item.Node.Value), err)
+				}
+			}
+		},
+		"managedFieldsManagers": d.words(&r.ManagedFieldsManagers),
 	})
 	d.Need(v, "kind")
 	return r

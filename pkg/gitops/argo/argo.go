@@ -1,5 +1,6 @@
-// Package argo reads the documents of Argo CD, argoproj.io/v1alpha1, into the
-// types of pkg/gitops, and says with their places what is wrong with them.
+// Package argo reads the documents of Argo CD, argoproj.io/v1alpha1 and the Secrets
+// and ConfigMaps beside them, into the types of pkg/gitops, and says with their
+// places what is wrong with them.
 //
 // Every field of Argo CD's types is read. What Argo CD's own controller could do
 // nothing with is refused; what means something else here is told
@@ -9,6 +10,7 @@ package argo
 
 import (
 	"encoding/json"
+	"slices"
 	"strings"
 	"time"
 
@@ -18,27 +20,59 @@ import (
 	"github.com/slipway-cd/slipway/pkg/yamldoc"
 )
 
-// The kinds of documents.
+// The kinds of documents. Those behind the first two are Secrets and ConfigMaps to
+// Kubernetes.
 const (
-	KindApplication = "Application"
-	KindAppProject  = "AppProject"
+	KindApplication     = "Application"
+	KindAppProject      = "AppProject"
+	KindRepository      = "Repository"
+	KindRepoCredentials = "RepoCredentials"
+	KindCluster         = "Cluster"
+	KindSettings        = "Settings"
 )
 
-// Kind is the kind of a document of Argo CD; empty: it is none.
+// labelSecret says what Argo CD takes a Secret for.
+const labelSecret = "argocd.argoproj.io/secret-type" //nolint:gosec // the name of a label
+
+// Kind is the kind of a document of Argo CD; empty: it is none. Secrets are told by
+// their label, and ConfigMaps by their names.
 func Kind(doc *yamldoc.Node) string {
-	if doc.Text("apiVersion") == gitops.APIVersion {
-		return doc.Text("kind")
+	switch group, kind := doc.Text("apiVersion"), doc.Text("kind"); {
+	case group == gitops.APIVersion:
+		return kind
+	case group == "v1" && kind == "Secret":
+		label := doc.At("metadata", "labels", labelSecret)
+		if label == nil {
+			return ""
+		}
+		return map[string]string{"repository": KindRepository, "repo-creds": KindRepoCredentials, "cluster": KindCluster}[label.Value]
+	case group == "v1" && kind == "ConfigMap":
+		if name := doc.At("metadata", "name"); name != nil && slices.Contains(configMaps(), name.Value) {
+			return KindSettings
+		}
 	}
 	return ""
+}
+
+// Kinds are those that are saved.
+func Kinds() []string {
+	return []string{KindApplication, KindAppProject, KindRepository, KindRepoCredentials, KindCluster, KindSettings}
 }
 
 // AnnotationAgent says in a document which agent it is for.
 const AnnotationAgent = object.Prefix + "agent"
 
 // Is says whether a document is one of Argo CD's that is saved as it is.
-func Is(doc *yamldoc.Node) bool {
-	kind := Kind(doc)
-	return kind == KindApplication || kind == KindAppProject
+func Is(doc *yamldoc.Node) bool { return slices.Contains(Kinds(), Kind(doc)) }
+
+// Object names an object of Kubernetes by its kind and its name, such as Secret
+// argocd-secret; empty: the document is none.
+func Object(doc *yamldoc.Node) string {
+	kind, name := doc.Text("kind"), doc.At("metadata", "name")
+	if doc.Text("apiVersion") == "" || kind == "" || name == nil {
+		return ""
+	}
+	return kind + " " + name.Value
 }
 
 // Agent is the agent that a document says it is for.
@@ -54,10 +88,15 @@ const (
 	noSource   = "NO_SOURCE"
 	otherwise  = "MEANS_SOMETHING_ELSE" // than to Argo CD
 	badPointer = "BAD_POINTER"
+	badPath    = "BAD_PATH"
+	badRule    = "BAD_RULE"
 )
 
 // decoder reads values without places: what is wrong is said at once.
-type decoder struct{ *document.Decoder }
+type decoder struct {
+	*document.Decoder
+	values *Values // of a document that has such
+}
 
 func (d decoder) text(to *string) document.Rule {
 	return func(v yamldoc.Value) { *to = d.String(v).Value }

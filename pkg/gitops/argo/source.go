@@ -102,7 +102,7 @@ func patch(d decoder, v yamldoc.Value) gitops.KustomizePatch {
 func directory(d decoder, v yamldoc.Value) gitops.Directory {
 	var f gitops.Directory
 	d.Fields(v, document.Keys{
-		"recurse": d.flag(&f.Recurse), "include": d.text(&f.Include), "exclude": d.text(&f.Exclude), "disableExtensionFilter": d.flag(&f.DisableExtensionFilter),
+		"recurse": d.flag(&f.Recurse), "include": d.glob(&f.Include), "exclude": d.glob(&f.Exclude), "disableExtensionFilter": d.flag(&f.DisableExtensionFilter),
 		"jsonnet": part(d, &f.Jsonnet, func(d decoder, v yamldoc.Value) gitops.Jsonnet {
 			var j gitops.Jsonnet
 			one := func(d decoder, v yamldoc.Value) gitops.JsonnetVar {

@@ -4,6 +4,7 @@ import (
 	"context"
 	"crypto/rand"
 	"fmt"
+	"strings"
 
 	"github.com/slipway-cd/slipway/pkg/audit"
 	"github.com/slipway-cd/slipway/pkg/fault"
@@ -42,8 +43,9 @@ func (m *Mirror) Ask(ctx context.Context, app store.EntityKey, r protocol.Reques
 		r.Operation.InitiatedBy.Username, r.Operation.InitiatedBy.Automated = by.Actor, false
 	}
 	record := audit.Record{
-		Time: m.Now(), Actor: by.Actor, Scope: app.Scope, Action: audit.Update, Kind: string(app.Kind), ID: app.ID, Request: by.Request,
-		After: "asked: " + string(r.Kind),
+		Time: m.Now(), Actor: by.Actor, Scope: app.Scope, Kind: string(app.Kind), ID: app.ID, Request: by.Request,
+		// SYNC, ROLLBACK and so on: what is asked, which the agent may refuse still.
+		Action: audit.Action(strings.ToUpper(string(r.Kind))), After: "asked of agent " + agent.ID + ", request " + r.ID,
 	}
 	if err := m.Store.AskGitOps(ctx, store.GitOpsRequest{Agent: agent, Request: r}, record); err != nil {
 		return r, err

@@ -59,7 +59,7 @@ func (m *Mirror) Documents(ctx context.Context, agent ref.Ref, h protocol.Have) 
 			out.More = true
 			continue
 		}
-		d, err := m.document(id, e)
+		d, err := m.document(ctx, id, e)
 		if err != nil {
 			return protocol.Documents{}, err
 		}
@@ -96,10 +96,17 @@ func (m *Mirror) keysOf(ctx context.Context, agent ref.Ref) ([]store.EntityKey, 
 	}
 }
 
-// document is a saved document as its agent gets it.
-func (m *Mirror) document(id string, e store.Entity) (protocol.Document, error) {
+// document is a saved document as its agent gets it, with what is kept apart of it.
+func (m *Mirror) document(ctx context.Context, id string, e store.Entity) (protocol.Document, error) {
 	d := protocol.Document{ID: id, Version: e.Version}
-	read, err := m.read(e)
+	var values map[string]string
+	if ref.HoldsValues(e.Key.Kind) {
+		var err error
+		if values, err = m.Secret.Values(ctx, e.Key); err != nil {
+			return d, err
+		}
+	}
+	read, err := m.read(e, values)
 	if err != nil {
 		return d, err
 	}
@@ -114,6 +121,16 @@ func (m *Mirror) document(id string, e store.Entity) (protocol.Document, error) 
 		d.Kind, body = protocol.KindApplication, app
 	case read.AppProject != nil:
 		d.Kind, body = protocol.KindProject, read.AppProject
+	case read.Repository != nil:
+		d.Kind, body = protocol.KindRepository, read.Repository
+	case read.Cluster != nil:
+		d.Kind, body = protocol.KindCluster, read.Cluster
+	case read.Settings != nil:
+		d.Kind, body = protocol.KindSettings, read.Settings
+	case read.Keys != nil:
+		d.Kind, body = protocol.KindKey, read.Keys
+	default: // there may be none
+		d.Kind, body = protocol.KindCertificate, read.Certificates
 	}
 	if d.Body, err = json.Marshal(body); err != nil {
 		return d, fmt.Errorf("encode %s: %w", e.Key.Describe(), err)
@@ -121,20 +138,24 @@ func (m *Mirror) document(id string, e store.Entity) (protocol.Document, error) 
 	return d, nil
 }
 
-// read decodes a saved document anew. It was right when it was saved.
-func (m *Mirror) read(e store.Entity) (*entity.Entity, error) {
+// read decodes a saved document anew, with values of it that are kept apart. It was
+// right when it was saved.
+func (m *Mirror) read(e store.Entity, values map[string]string) (*entity.Entity, error) {
 	docs, report := yamldoc.Parse("", e.YAML)
 	if len(docs) != 1 {
 		return nil, fault.New(fault.Internal, "%s can't be read any more: %v", e.Key.Describe(), report.Err())
 	}
 	o := m.Options
-	o.Scope, o.Agent = e.Key.Scope, e.Key.Env
+	o.Scope, o.Agent, o.Values = e.Key.Scope, e.Key.Env, values
 	read := entity.Decode(docs[0], report, o)
 	if read == nil {
 		return nil, fault.New(fault.Internal, "%s can't be read any more: %v", e.Key.Describe(), report.Err())
 	}
 	return read, nil
 }
+
+// Decoded is a saved document without what is kept apart of it.
+func (m *Mirror) Decoded(e store.Entity) (*entity.Entity, error) { return m.read(e, nil) }
 
 // Application is the document of an application.
 func (m *Mirror) Application(ctx context.Context, key store.EntityKey) (store.Entity, *gitops.Application, error) {
@@ -148,7 +169,7 @@ func (m *Mirror) Application(ctx context.Context, key store.EntityKey) (store.En
 
 // Read is the application of a saved document.
 func (m *Mirror) Read(e store.Entity) (*gitops.Application, error) {
-	read, err := m.read(e)
+	read, err := m.read(e, nil)
 	if err != nil {
 		return nil, err
 	}

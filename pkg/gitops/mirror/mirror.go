@@ -16,6 +16,7 @@ import (
 	"github.com/slipway-cd/slipway/pkg/fault"
 	"github.com/slipway-cd/slipway/pkg/gitops/protocol"
 	"github.com/slipway-cd/slipway/pkg/ref"
+	"github.com/slipway-cd/slipway/pkg/secret"
 	"github.com/slipway-cd/slipway/pkg/store"
 )
 
@@ -23,6 +24,8 @@ import (
 type Config struct {
 	Store   store.Store
 	Options entity.Options // what documents were checked against
+	// Secret has what is kept apart of documents.
+	Secret *secret.Keeper
 	// ReportMin is between reports of an agent, PollEvery between its questions;
 	// 0: what is usual.
 	ReportMin, PollEvery time.Duration
@@ -51,10 +54,10 @@ func AgentKey(agent ref.Ref) store.EntityKey {
 
 // agentOf is the agent of a document; false: it is no document of an agent.
 func agentOf(k store.EntityKey) (ref.Ref, bool) {
-	switch k.Kind {
-	case ref.GitOpsProject:
+	switch {
+	case ref.AtAgent(k.Kind):
 		return ref.Ref{Scope: k.Scope, ID: k.Env}, true
-	case ref.GitOpsApplication:
+	case k.Kind == ref.GitOpsApplication:
 		r, err := ref.Parse(k.Env, k.Scope)
 		return r, err == nil
 	default:

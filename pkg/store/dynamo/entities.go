@@ -119,7 +119,7 @@ func (s entities) DeleteEntity(ctx context.Context, k store.EntityKey, version i
 		// errAgain: the next look tells whether it was changed or deleted.
 		asRead := item{":version": num(version)}
 		writes := append([]write{s.table.remove(entityAt(k), "#version = :version", asRead, errAgain)}, unreferenced...)
-		if k.Kind == ref.Secret {
+		if ref.HoldsValues(k.Kind) {
 			writes = append(writes, s.table.remove(secretAt(k), "", nil, nil))
 		}
 		for _, target := range refsOf(before)[:min(len(refsOf(before)), largestTransaction-len(writes)-mostEntering)] {

@@ -214,7 +214,7 @@ func (s entities) DeleteEntity(ctx context.Context, key store.EntityKey, version
 		if err := exec(tx, `DELETE FROM entity WHERE key = ?`, k); err != nil {
 			return err
 		}
-		if key.Kind == ref.Secret {
+		if ref.HoldsValues(key.Kind) {
 			if err := exec(tx, `DELETE FROM secret WHERE key = ?`, k); err != nil {
 				return err
 			}

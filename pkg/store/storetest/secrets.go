@@ -10,7 +10,12 @@ import (
 func secretCases() []testCase {
 	return []testCase{
 		{"a ciphertext is read as it was", putSecret},
-		{"a ciphertext comes and goes with its secret", secretWithEntity},
+		{"a ciphertext comes and goes with its secret", func(b *bench) { secretWithEntity(b, b.entity(ref.Secret, "token")) }},
+		{"what is kept apart of a document comes and goes with it", func(b *bench) {
+			e := b.entity(ref.GitOpsRepository, "token")
+			e.Key.Env = "eu1"
+			secretWithEntity(b, e)
+		}},
 	}
 }
 
@@ -35,8 +40,7 @@ func putSecret(b *bench) {
 
 // secretWithEntity: of two saves that race, the value of the one that lost
 // isn't kept.
-func secretWithEntity(b *bench) {
-	e := b.entity(ref.Secret, "token")
+func secretWithEntity(b *bench, e store.Entity) {
 	value := func(text string) store.Secret {
 		return store.Secret{Key: e.Key, Ciphertext: []byte(text), UpdatedAt: at(1)}
 	}

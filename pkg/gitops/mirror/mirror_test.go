@@ -1,0 +1,322 @@
+package mirror_test
+
+import (
+	"encoding/json"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/slipway-cd/slipway/pkg/audit"
+	"github.com/slipway-cd/slipway/pkg/builtin"
+	"github.com/slipway-cd/slipway/pkg/catalog"
+	"github.com/slipway-cd/slipway/pkg/fault"
+	"github.com/slipway-cd/slipway/pkg/gitops"
+	"github.com/slipway-cd/slipway/pkg/gitops/access"
+	"github.com/slipway-cd/slipway/pkg/gitops/mirror"
+	"github.com/slipway-cd/slipway/pkg/gitops/protocol"
+	"github.com/slipway-cd/slipway/pkg/ref"
+	"github.com/slipway-cd/slipway/pkg/secret"
+	"github.com/slipway-cd/slipway/pkg/sqlitedb"
+	"github.com/slipway-cd/slipway/pkg/store"
+	"github.com/slipway-cd/slipway/pkg/store/sqlite"
+)
+
+// bench is a control plane without its API, in which there is the agent eu1.
+type bench struct {
+	*testing.T
+
+	store   store.Store
+	catalog *catalog.Catalog
+	mirror  *mirror.Mirror
+}
+
+func scope() ref.Scope { return ref.Scope{Account: "acme", Org: "default", Project: "web"} }
+func agent() ref.Ref   { return ref.Ref{Scope: scope(), ID: "eu1"} }
+func now() time.Time   { return time.Date(2026, 11, 23, 12, 0, 0, 0, time.UTC) }
+
+func setup(t *testing.T) *bench {
+	t.Helper()
+	dir := t.TempDir()
+	db, err := sqlitedb.Open(t.Context(), filepath.Join(dir, "slipway.db"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		if err := db.Close(); err != nil {
+			t.Error(err)
+		}
+	})
+	kept, err := sqlite.New(t.Context(), db)
+	if err != nil {
+		t.Fatal(err)
+	}
+	key, err := secret.LoadKey(filepath.Join(dir, "key"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	b := &bench{T: t, store: kept.Store}
+	keeper := secret.New(key, kept, now)
+	b.mirror = mirror.New(mirror.Config{Store: kept.Store, Secret: keeper, Options: builtin.Options(ref.Scope{}), Now: now})
+	b.catalog = catalog.New(catalog.Config{Store: kept.Store, Secret: keeper, Options: builtin.Options(ref.Scope{}), Now: now, Saved: b.mirror.Saved})
+	b.save("gitopsAgent: {identifier: eu1, name: eu1, orgIdentifier: default, projectIdentifier: web}")
+	return b
+}
+
+func (b *bench) ok(err error) {
+	b.Helper()
+	if err != nil {
+		b.Fatal(err)
+	}
+}
+
+func (b *bench) save(doc string) catalog.Result {
+	b.Helper()
+	r, err := b.catalog.Save(b.Context(), catalog.Draft{Scope: scope(), Agent: "eu1", YAML: []byte(doc), Version: catalog.AnyVersion}, audit.Author{Actor: "ann"})
+	b.ok(err)
+	return r
+}
+
+func hello(fence int64) protocol.Hello {
+	return protocol.Hello{Lead: protocol.Lead{Agent: protocol.Agent{Org: "default", Project: "web", ID: "eu1"}, Fence: fence}, ClusterUID: "u"}
+}
+
+// documents says hello and fetches what the agent hasn't.
+func (b *bench) documents(have map[string]int64) protocol.Documents {
+	b.Helper()
+	_, err := b.mirror.Hello(b.Context(), agent(), hello(1))
+	b.ok(err)
+	got, err := b.mirror.Documents(b.Context(), agent(), protocol.Have{Lead: hello(1).Lead, Versions: have})
+	b.ok(err)
+	return got
+}
+
+const repository = `apiVersion: v1
+kind: Secret
+metadata:
+  name: app
+  labels: {argocd.argoproj.io/secret-type: repository}
+  annotations:
+    kubectl.kubernetes.io/last-applied-configuration: '{"stringData":{"password":"hunter2-of-ann"}}'
+stringData:
+  url: https://git.example.com/app.git # of the team
+  username: ann
+  password: PASSWORD
+  pasword: hunter2-with-a-slip
+`
+
+// TestWhatOpensARepository: it is nowhere but with the agent.
+func TestWhatOpensARepository(t *testing.T) {
+	t.Parallel()
+	b := setup(t)
+	first := b.save(strings.Replace(repository, "PASSWORD", "hunter2-of-ann", 1))
+	saved, err := b.store.Entity(t.Context(), first.Key)
+	b.ok(err)
+	const want = `apiVersion: v1
+kind: Secret
+metadata:
+  name: app
+  labels: {argocd.argoproj.io/secret-type: repository}
+  annotations:
+    kubectl.kubernetes.io/last-applied-configuration: ""
+stringData:
+  url: https://git.example.com/app.git # of the team
+  username: ann
+  password: <kept>
+  pasword: <kept>
+`
+	if diff := cmp.Diff(want, string(saved.YAML)); diff != "" {
+		t.Errorf("what is kept of the text (-want +got):\n%s", diff)
+	}
+	records, err := b.store.ListAudit(t.Context(), "acme", 0, 100)
+	b.ok(err)
+	for _, r := range records {
+		if strings.Contains(r.Before+r.After, "hunter2") {
+			t.Errorf("the audit trail shows it: %+v", r)
+		}
+	}
+	given := func(password string) {
+		t.Helper()
+		got := b.documents(nil)
+		if len(got.Upserts) != 1 || got.Upserts[0].Kind != protocol.KindRepository {
+			t.Fatalf("the agent gets %+v", got)
+		}
+		var r access.Repository
+		b.ok(json.Unmarshal(got.Upserts[0].Body, &r))
+		want := access.Repository{URL: "https://git.example.com/app.git", Credentials: access.Credentials{Username: "ann", Password: password}}
+		if diff := cmp.Diff(want, r); diff != "" {
+			t.Errorf("what the agent gets (-want +got):\n%s", diff)
+		}
+	}
+	given("hunter2-of-ann")
+	for _, c := range []struct {
+		doc    string
+		change catalog.Change
+		opens  string
+	}{
+		{strings.Replace(repository, "PASSWORD", "hunter2-of-ann", 1), catalog.Unchanged, "hunter2-of-ann"},
+		{string(saved.YAML), catalog.Unchanged, "hunter2-of-ann"},
+		{strings.Replace(string(saved.YAML), "ann", "ann ", 1), catalog.Configured, "hunter2-of-ann"},
+		{strings.Replace(repository, "PASSWORD", "hunter2-of-bob", 1), catalog.Configured, "hunter2-of-bob"},
+	} {
+		if got := b.save(c.doc); got.Change != c.change {
+			t.Errorf("saved again it is %s; want %s:\n%s", got.Change, c.change, c.doc)
+		}
+		given(c.opens)
+	}
+	b.ok(b.catalog.Delete(t.Context(), first.Key, catalog.AnyVersion, audit.Author{Actor: "ann"}))
+	if _, err := b.store.Secret(t.Context(), first.Key); !fault.Is(err, fault.NotFound) {
+		t.Errorf("what opened it is there still: %v", err)
+	}
+}
+
+// TestAValueThatIsNowhere: what stands for a kept value has to have one, and what
+// can't be taken out isn't saved.
+func TestAValueThatIsNowhere(t *testing.T) {
+	t.Parallel()
+	b := setup(t)
+	for doc, want := range map[string]string{
+		strings.Replace(repository, "PASSWORD", "<kept>", 1):                                                              "no value is kept",
+		strings.Replace(repository, "PASSWORD", "&it hunter2-of-ann", 1) + "  bearerToken: *it\n# hunter2-of-ann again\n": "can't be taken out",
+	} {
+		_, err := b.catalog.Save(t.Context(), catalog.Draft{Scope: scope(), Agent: "eu1", YAML: []byte(doc)}, audit.Author{Actor: "ann"})
+		if !fault.Is(err, fault.Invalid) || !strings.Contains(err.Error(), want) || strings.Contains(err.Error(), "hunter2") {
+			t.Errorf("%v; want %q", err, want)
+		}
+	}
+}
+
+// TestDocumentsOfAnAgent: each kind as its agent gets it, and only what it hasn't.
+func TestDocumentsOfAnAgent(t *testing.T) {
+	t.Parallel()
+	b := setup(t)
+	b.save("apiVersion: argoproj.io/v1alpha1\nkind: Application\nmetadata: {name: web, namespace: argocd}\n" +
+		"spec: {source: {repoURL: https://git.example.com/a.git, path: .}, destination: {name: in-cluster}}\noperation: {sync: {prune: true}}\n")
+	b.save("apiVersion: argoproj.io/v1alpha1\nkind: AppProject\nmetadata: {name: team}\nspec: {sourceRepos: ['*']}\n")
+	b.save("apiVersion: v1\nkind: ConfigMap\nmetadata: {name: argocd-cm}\ndata: {timeout.reconciliation: 60s, url: https://argocd.example.com}\n")
+	b.save("apiVersion: v1\nkind: ConfigMap\nmetadata: {name: argocd-tls-certs-cm}\n")
+	b.save("gitopsCluster: {identifier: us, name: us, agentIdentifier: eu1, cluster: {server: https://us, name: us, config: {bearerToken: abc}}}")
+	got := b.documents(nil)
+	bodies := map[string]string{}
+	have := map[string]int64{}
+	for _, d := range got.Upserts {
+		bodies[d.Kind], have[d.ID] = string(d.Body), d.Version
+	}
+	want := map[string]string{
+		protocol.KindApplication: `{"metadata":{"name":"web"},"spec":{"source":{"repoURL":"https://git.example.com/a.git","path":"."},"destination":{"name":"in-cluster"},"project":""}}`,
+		protocol.KindProject:     `{"metadata":{"name":"team"},"spec":{"sourceRepos":["*"]}}`,
+		protocol.KindSettings:    `{"name":"argocd-cm","data":{"timeout.reconciliation":"60s"}}`,
+		protocol.KindCertificate: `null`,
+		protocol.KindCluster:     `{"server":"https://us","name":"us","config":{"bearerToken":"abc"}}`,
+	}
+	for kind, body := range want {
+		if !same(t, body, bodies[kind]) {
+			t.Errorf("%s is\n%s; want\n%s", kind, bodies[kind], body)
+		}
+	}
+	have["gone"] = 1
+	got = b.documents(have)
+	if len(got.Upserts) != 0 || !cmp.Equal(got.Deletes, []string{"gone"}) {
+		t.Errorf("asked again it gets %+v", got)
+	}
+}
+
+// same compares JSON.
+func same(t *testing.T, a, b string) bool {
+	t.Helper()
+	var one, other any
+	if json.Unmarshal([]byte(a), &one) != nil || json.Unmarshal([]byte(b), &other) != nil {
+		return false
+	}
+	return cmp.Equal(one, other)
+}
+
+// TestHello: a name belongs to one cluster, and to who has the highest fence.
+func TestHello(t *testing.T) {
+	t.Parallel()
+	b := setup(t)
+	elsewhere := hello(9)
+	elsewhere.ClusterUID = "other"
+	for _, c := range []struct {
+		h    protocol.Hello
+		code fault.Code
+	}{{hello(2), ""}, {hello(1), fault.LeaseLost}, {elsewhere, fault.Conflict}, {hello(3), ""}} {
+		if _, err := b.mirror.Hello(t.Context(), agent(), c.h); fault.CodeOf(err) != c.code && (err != nil || c.code != "") {
+			t.Errorf("fence %d of cluster %s: %v; want %q", c.h.Fence, c.h.ClusterUID, err, c.code)
+		}
+	}
+	if _, err := b.mirror.Poll(t.Context(), agent(), protocol.Poll{Lead: hello(2).Lead}); !fault.Is(err, fault.LeaseLost) {
+		t.Errorf("who was deposed is told %v", err)
+	}
+	if _, err := b.mirror.Hello(t.Context(), ref.Ref{Scope: scope(), ID: "nobody"}, hello(1)); !fault.Is(err, fault.NotFound) {
+		t.Errorf("an agent that nobody saved is told %v", err)
+	}
+}
+
+// TestReports: one that comes again changes nothing, and long texts are cut.
+func TestReports(t *testing.T) {
+	t.Parallel()
+	b := setup(t)
+	saved := b.save("apiVersion: argoproj.io/v1alpha1\nkind: Application\nmetadata: {name: web}\nspec: {source: {repoURL: https://a/b, path: .}, destination: {name: in-cluster}}\n")
+	b.documents(nil)
+	report := func(seq int64, s *protocol.Summary) protocol.Reported {
+		t.Helper()
+		got, err := b.mirror.Report(t.Context(), agent(), protocol.Report{Lead: hello(1).Lead, Seq: seq, Apps: []protocol.App{{AppKey: protocol.AppKey{Name: "web"}, Summary: s}}})
+		b.ok(err)
+		return got
+	}
+	known := func() (protocol.Summary, bool) {
+		t.Helper()
+		all, err := b.mirror.Known(t.Context(), saved.Key)
+		b.ok(err)
+		one, ok := all[saved.Key]
+		return one.Summary, ok
+	}
+	report(1, &protocol.Summary{Health: gitops.HealthStatus{Status: gitops.Degraded, Message: strings.Repeat("é", 200)}})
+	if s, _ := known(); len(s.Health.Message) > 256 || !strings.HasSuffix(s.Health.Message, "é…") {
+		t.Errorf("a long message is kept as %q", s.Health.Message)
+	}
+	if got := report(1, nil); got.Seq != 1 {
+		t.Errorf("a report that comes again is answered %+v", got)
+	}
+	if _, ok := known(); !ok {
+		t.Error("a report that came again was taken in")
+	}
+	report(2, nil)
+	if _, ok := known(); ok {
+		t.Error("what is known of an application that is gone is kept")
+	}
+}
+
+// TestRequests are open until they are answered, and audited by their words.
+func TestRequests(t *testing.T) {
+	t.Parallel()
+	b := setup(t)
+	app := b.save("apiVersion: argoproj.io/v1alpha1\nkind: Application\nmetadata: {name: web}\nspec: {source: {repoURL: https://a/b, path: .}, destination: {name: in-cluster}}\n")
+	b.documents(nil)
+	asked, err := b.mirror.Ask(t.Context(), app.Key, protocol.Request{Kind: protocol.RequestSync, Operation: &gitops.Operation{Sync: &gitops.SyncRequest{}}}, audit.Author{Actor: "ann"})
+	b.ok(err)
+	news, err := b.mirror.Poll(t.Context(), agent(), protocol.Poll{Lead: hello(1).Lead})
+	b.ok(err)
+	if len(news.Open) != 1 || news.Open[0].ID != asked.ID || news.Open[0].Operation.InitiatedBy.Username != "ann" {
+		t.Errorf("the agent is asked %+v", news)
+	}
+	b.ok(b.mirror.Answer(t.Context(), agent(), protocol.Answer{Lead: hello(1).Lead, ID: asked.ID, Result: protocol.Result{Message: "begun"}}))
+	got, err := b.mirror.Asked(t.Context(), app.Key, asked.ID)
+	b.ok(err)
+	if got.Result == nil || got.Result.Message != "begun" {
+		t.Errorf("the answer is %+v", got.Result)
+	}
+	other := app.Key
+	other.ID = "other"
+	if _, err := b.mirror.Asked(t.Context(), other, asked.ID); !fault.Is(err, fault.NotFound) {
+		t.Errorf("another application's request is given: %v", err)
+	}
+	records, err := b.store.ListAudit(t.Context(), "acme", 0, 100)
+	b.ok(err)
+	if last := records[len(records)-1]; last.Action != "SYNC" || last.ID != "web" {
+		t.Errorf("the audit trail says %+v", last)
+	}
+}
