@@ -118,7 +118,7 @@ func (s *session) perform(ctx context.Context) error {
 		return move{s}.deploy(ctx)
 	case lane.OpPhasedRollback:
 		return move{s}.back(ctx)
-	case lane.OpDiff:
+	case lane.OpDiff, lane.OpCanaryDiff, lane.OpBlueGreenDiff, lane.OpSetupDiff:
 		return (&comparing{s: s}).compare(ctx)
 	case lane.OpBlueGreenRollback:
 		return bluegreen{s}.back(ctx)

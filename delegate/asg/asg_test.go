@@ -1,7 +1,6 @@
 package asg_test
 
 import (
-	"context"
 	"encoding/json"
 	"fmt"
 	"slices"
@@ -133,42 +132,32 @@ func (s *stage) assignment(t *testing.T, op asglane.Op, change ...func(*asglane.
 // does does a task.
 func (s *stage) does(t *testing.T, op asglane.Op, change ...func(*asglane.Spec)) task.Result {
 	t.Helper()
-	ctx, stop := context.WithTimeout(t.Context(), time.Minute)
-	defer stop()
-	r, err := s.kind.Do(ctx, s.assignment(t, op, change...), s.env.Env)
-	if err != nil {
-		t.Fatalf("%s: %v\n%s", op, err, s.log())
-	}
-	return r
+	return s.env.Does(t, s.kind, s.assignment(t, op, change...))
 }
 
 // succeeds does a task that must go well.
 func (s *stage) succeeds(t *testing.T, op asglane.Op, change ...func(*asglane.Spec)) task.Result {
 	t.Helper()
-	r := s.does(t, op, change...)
-	if r.Status != task.Succeeded {
-		t.Fatalf("%s is %s: %s\n%s", op, r.Status, r.Message, s.log())
-	}
-	return r
+	return s.env.Succeeds(t, s.kind, s.assignment(t, op, change...))
 }
 
 // refused does a task that must fail with a message.
 func (s *stage) refused(t *testing.T, message string, op asglane.Op, change ...func(*asglane.Spec)) task.Result {
 	t.Helper()
-	r := s.does(t, op, change...)
-	if r.Status != task.Failed || !strings.Contains(r.Message, message) {
-		t.Fatalf("%s is %s: %s; want a failure with %q\n%s", op, r.Status, r.Message, message, s.log())
-	}
-	return r
+	return s.env.Refused(t, message, s.kind, s.assignment(t, op, change...))
 }
 
-func (s *stage) log() string {
-	var b strings.Builder
-	for _, unit := range s.env.Units() {
-		b.WriteString("-- " + unit + "\n" + s.env.Text(unit, executor.Info) + s.env.Text(unit, executor.Error))
+// compares does a task of a preview, which changes nothing.
+func (s *stage) compares(t *testing.T, op asglane.Op, changed string, lines []string, change ...func(*asglane.Spec)) {
+	t.Helper()
+	since := len(s.Calls())
+	s.env.Compares(t, s.kind, s.assignment(t, op, change...), changed, lines)
+	if got := s.changes(since); len(got) > 0 {
+		t.Errorf("the preview changes %v", got)
 	}
-	return b.String()
 }
+
+func (s *stage) log() string { return s.env.Logged() }
 
 func (s *stage) groups() *autoscaling.Client { return autoscaling.NewFromConfig(s.Config()) }
 func (s *stage) machines() *ec2.Client       { return ec2.NewFromConfig(s.Config()) }
@@ -217,29 +206,13 @@ func (s *stage) becomes(t *testing.T, name, want string) {
 	}
 }
 
-// changes are the operations that changed something since a number of calls, in
-// their order.
-func (s *stage) changes(since int) []string {
-	var out []string
-	for _, c := range s.Calls()[since:] {
-		name := c.Operation[strings.IndexByte(c.Operation, ':')+1:]
-		if testaws.Changing(name) && !slices.Contains([]string{"RunInstances", "CreateImage"}, name) { // of the tests themselves
-			out = append(out, name)
-		}
-	}
-	return out
-}
+// changes are the operations that changed something since a number of calls.
+func (s *stage) changes(since int) []string { return s.Changes(since, "RunInstances", "CreateImage") }
 
 // output is one of a result's outputs.
 func output(t *testing.T, r task.Result, name string) any {
 	t.Helper()
-	var doc struct {
-		Output map[string]any `json:"output"`
-	}
-	if err := json.Unmarshal(r.Outputs, &doc); err != nil {
-		t.Fatal(err)
-	}
-	return doc.Output[name]
+	return executortest.Output(t, r, name)
 }
 
 // serverInstances are the machines of a result's deploymentInfoOutcome.

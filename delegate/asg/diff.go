@@ -1,6 +1,7 @@
 package asg
 
 import (
+	"cmp"
 	"context"
 	"encoding/base64"
 	"maps"
@@ -13,9 +14,11 @@ import (
 	ec2types "github.com/aws/aws-sdk-go-v2/service/ec2/types"
 
 	"github.com/slipway-cd/slipway/delegate/awsdiff"
+	lane "github.com/slipway-cd/slipway/pkg/swimlane/asg"
 )
 
-// comparing is a task that tells what AsgRollingDeploy would change.
+// comparing is a task that tells what a step that deploys would change. Where that
+// makes another group, it is compared with the one whose place it takes.
 type comparing struct {
 	s    *session
 	diff awsdiff.Diff
@@ -28,14 +31,8 @@ func (c *comparing) compare(ctx context.Context) error {
 		return err
 	}
 	c.s.In(diffUnit)
-	live, err := c.s.live(ctx, w.name)
+	live, err := c.instead(ctx, w)
 	if err != nil {
-		return err
-	}
-	if live != nil && going(live) {
-		live = nil
-	}
-	if err := c.s.sized(w, live); err != nil {
 		return err
 	}
 	if err := c.templates(ctx, w, live); err != nil {
@@ -44,8 +41,10 @@ func (c *comparing) compare(ctx context.Context) error {
 	if err := c.settings(w, live); err != nil {
 		return err
 	}
-	if err := c.scalings(ctx, w, live); err != nil {
-		return err
+	if c.s.spec.Op != lane.OpCanaryDiff { // nothing scales one
+		if err := c.scalings(ctx, w, live); err != nil {
+			return err
+		}
 	}
 	if c.diff.Empty() {
 		c.s.Say("Nothing would change")
@@ -54,9 +53,85 @@ func (c *comparing) compare(ctx context.Context) error {
 	return nil
 }
 
-// differs notes how something would change; nil is nothing.
-func (c *comparing) differs(name string, was, is any) error {
-	hunks, err := c.diff.Add(name, was, is)
+// instead makes the documents those of the group that the step would make or update,
+// and gives the one that it is compared with; nil: there is none.
+func (c *comparing) instead(ctx context.Context, w *wanted) (*types.AutoScalingGroup, error) {
+	switch c.s.spec.Op { //nolint:exhaustive // the others don't compare
+	case lane.OpBlueGreenDiff:
+		return c.coloured(ctx, w)
+	case lane.OpSetupDiff:
+		all, err := move{c.s}.numbered(ctx, w.name)
+		if err != nil {
+			return nil, err
+		}
+		old, name := following(w.name, all)
+		err = c.s.sized(w, old)
+		w.name = name
+		return old, err
+	}
+	live, err := c.s.live(ctx, w.name)
+	if err != nil {
+		return nil, err
+	}
+	if live != nil && going(live) {
+		live = nil
+	}
+	if c.s.spec.Op == lane.OpDiff {
+		return live, c.s.sized(w, live)
+	}
+	w.name += canarySuffix
+	w.create.MinSize, w.create.MaxSize, w.create.DesiredCapacity = nil, nil, nil
+	c.s.Say("The canary would be Asg %s", w.name)
+	return live, nil
+}
+
+// coloured is of a group beside the one with the traffic.
+func (c *comparing) coloured(ctx context.Context, w *wanted) (*types.AutoScalingGroup, error) {
+	g := bluegreen{c.s}
+	found := &colours{Group: w.name}
+	var err error
+	if found.Fronts, err = g.fronts(ctx, c.s.spec.Balancers); err != nil {
+		return nil, err
+	}
+	live := map[string]*types.AutoScalingGroup{}
+	for n := range 2 {
+		name := found.of(n + 1)
+		one, err := c.s.live(ctx, name)
+		if err != nil {
+			return nil, err
+		}
+		if one != nil && !going(one) {
+			live[name] = one
+		}
+	}
+	if err := found.choose(live[found.of(1)], live[found.of(2)]); err != nil {
+		return nil, err
+	}
+	old := live[found.Old]
+	c.s.Say("Traffic goes to %s; the new version would be for Asg %s", cmp.Or(found.Old, "no group"), found.New)
+	if err := c.s.sized(w, old); err != nil {
+		return nil, err
+	}
+	w.name, w.create.TargetGroupARNs = found.New, found.targets()
+	if old != nil { // which target groups a group is behind changes every time
+		w.create.TargetGroupARNs = old.TargetGroupARNs
+	}
+	w.create.Tags = slices.DeleteFunc(w.create.Tags, func(t types.Tag) bool { return sdk.ToString(t.Key) == colourTag })
+	return old, nil
+}
+
+// differs notes how something of a group would differ from that of another one; nil is
+// nothing.
+func (c *comparing) differs(kind, name string, than *types.AutoScalingGroup, was, is any) error {
+	from := name
+	if than != nil {
+		from = sdk.ToString(than.AutoScalingGroupName)
+	}
+	return c.tell(kind+name, kind+from, was, is)
+}
+
+func (c *comparing) tell(name, than string, was, is any) error {
+	hunks, err := c.diff.Beside(name, than, was, is)
 	if hunks != "" {
 		c.s.Say("%s\n%s", name, hunks)
 	}
@@ -70,17 +145,17 @@ func (c *comparing) templates(ctx context.Context, w *wanted, live *types.AutoSc
 	if len(user) > 0 {
 		is["userData"] = user
 	}
-	name := "LaunchTemplate/" + w.name
+	const kind = "LaunchTemplate/"
 	named := templateOf(live)
 	if named == nil {
-		return c.differs(name, nil, is)
+		return c.differs(kind, w.name, nil, nil, is)
 	}
 	v, err := c.s.version(ctx, named)
 	if err != nil {
 		return err
 	}
 	if v == nil || v.LaunchTemplateData == nil {
-		return c.differs(name, nil, is)
+		return c.differs(kind, w.name, nil, nil, is)
 	}
 	data, err := as[ec2types.RequestLaunchTemplateData](v.LaunchTemplateData)
 	if err != nil {
@@ -90,7 +165,7 @@ func (c *comparing) templates(ctx context.Context, w *wanted, live *types.AutoSc
 	if len(old) > 0 {
 		was["userData"] = hidden(old, user)
 	}
-	return c.differs(name, was, is)
+	return c.differs(kind, w.name, live, was, is)
 }
 
 // template is a launch template as documents have it, and the lines of what its
@@ -130,7 +205,7 @@ func hidden(was, is []string) []string {
 // settings compares the group with its configuration. What that doesn't say stays,
 // but for the target groups.
 func (c *comparing) settings(w *wanted, live *types.AutoScalingGroup) error {
-	name := "AutoScalingGroup/" + w.name
+	const kind = "AutoScalingGroup/"
 	in := *w.create
 	in.AutoScalingGroupName, in.LaunchTemplate, in.Tags, in.TargetGroupARNs = nil, nil, nil, nil
 	if p := in.MixedInstancesPolicy; p != nil {
@@ -138,7 +213,7 @@ func (c *comparing) settings(w *wanted, live *types.AutoScalingGroup) error {
 		in.MixedInstancesPolicy.LaunchTemplate.LaunchTemplateSpecification = nil // compared already
 	}
 	if live == nil {
-		return c.differs(name, nil, beside(awsdiff.Plain(in), w.create.TargetGroupARNs, w.create.Tags))
+		return c.differs(kind, w.name, nil, nil, beside(awsdiff.Plain(in), w.create.TargetGroupARNs, w.create.Tags))
 	}
 	wanted, err := as[autoscaling.UpdateAutoScalingGroupInput](in) // the rest can't be updated
 	if err != nil {
@@ -152,7 +227,7 @@ func (c *comparing) settings(w *wanted, live *types.AutoScalingGroup) error {
 		return !slices.ContainsFunc(w.create.Tags, func(o types.Tag) bool { return sdk.ToString(o.Key) == sdk.ToString(t.Key) })
 	})
 	is := awsdiff.Plain(*wanted)
-	return c.differs(name, beside(awsdiff.Masked(awsdiff.Plain(*now), is), live.TargetGroupARNs, tags), beside(is, w.create.TargetGroupARNs, w.create.Tags))
+	return c.differs(kind, w.name, live, beside(awsdiff.Masked(awsdiff.Plain(*now), is), live.TargetGroupARNs, tags), beside(is, w.create.TargetGroupARNs, w.create.Tags))
 }
 
 // beside is a plain group with its target groups and tags, in an order of their own.
@@ -179,7 +254,7 @@ func (c *comparing) scalings(ctx context.Context, w *wanted, live *types.AutoSca
 	var now scaling
 	if live != nil {
 		var err error
-		if now, err = c.s.scalingOf(ctx, w.name); err != nil {
+		if now, err = c.s.scalingOf(ctx, sdk.ToString(live.AutoScalingGroupName)); err != nil {
 			return err
 		}
 	}
@@ -219,7 +294,7 @@ func (c *comparing) each(kind string, was, is map[string]any) error {
 		if before != nil && is[name] != nil {
 			before = awsdiff.Masked(before, is[name])
 		}
-		if err := c.differs(kind+name, before, is[name]); err != nil {
+		if err := c.tell(kind+name, kind+name, before, is[name]); err != nil {
 			return err
 		}
 	}

@@ -61,3 +61,43 @@ func TestDiff(t *testing.T) {
 		s.Target.Configuration = manifest("AsgConfiguration", "minSize: 1\nmaxSize: 1\n")
 	})
 }
+
+// A group that takes the place of another is compared with that one, and nothing is
+// made or deleted for it.
+func TestDiffOfTwoGroups(t *testing.T) {
+	t.Parallel()
+	image := func(s *stage, was, is string) []string {
+		return []string{`-  "imageId": "` + s.images[was] + `",`, `+  "imageId": "` + s.images[is] + `",`}
+	}
+	three := func(s *asglane.Spec) { s.Size = &awslane.Size{Min: 1, Max: 4, Desired: 3} }
+	t.Run("canary", func(t *testing.T) {
+		t.Parallel()
+		s := newStage(t)
+		s.succeeds(t, asglane.OpRolling, around)
+		s.next(t, "web-1").compares(t, asglane.OpCanaryDiff, "<nil>", nil, around)
+		next := s.next(t, "web-2")
+		next.compares(t, asglane.OpCanaryDiff, "[LaunchTemplate/web__Canary]", append(image(next, "web-1", "web-2"), "--- LaunchTemplate/web"), around)
+	})
+	t.Run("swap", func(t *testing.T) {
+		t.Parallel()
+		f := newFront(t)
+		how := behind(swapped(f.Front))
+		f.stage.compares(t, asglane.OpBlueGreenDiff, "[LaunchTemplate/web__1 AutoScalingGroup/web__1 ScalingPolicy/cpu ScheduledAction/nights]", []string{`+    "` + f.A + `"`}, how, around)
+		f.bluegreen(t, "web-1")
+		f.bluegreen(t, "web-2")
+		f.next(t, "web-2").compares(t, asglane.OpBlueGreenDiff, "<nil>", nil, how, around)
+		next := f.next(t, "web-3")
+		next.compares(t, asglane.OpBlueGreenDiff, "[LaunchTemplate/web__1 AutoScalingGroup/web__1 ScheduledAction/nights]",
+			append(image(next, "web-2", "web-3"), "--- AutoScalingGroup/web__2", "+++ AutoScalingGroup/web__1", `+  "desiredCapacity": 3,`), how, around, three,
+			func(s *asglane.Spec) { s.Target.Schedules = nil })
+		next.refused(t, "to shift traffic it has to forward to two target groups", asglane.OpBlueGreenDiff, behind(shared(f.Front)))
+	})
+	t.Run("phases", func(t *testing.T) {
+		t.Parallel()
+		s := phasing(t)
+		s.next(t, "web-1").compares(t, asglane.OpSetupDiff, "<nil>", nil, setUp(asglane.ResizeNewFirst, awslane.Size{Running: true}), around)
+		next := s.next(t, "web-2")
+		next.compares(t, asglane.OpSetupDiff, "[LaunchTemplate/web__2 AutoScalingGroup/web__2]",
+			append(image(next, "web-1", "web-2"), "--- AutoScalingGroup/web__1", `+  "desiredCapacity": 3,`), setUp(asglane.ResizeNewFirst, two()), around, three)
+	})
+}

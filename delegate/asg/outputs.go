@@ -142,7 +142,8 @@ func (s *session) change(found looked) task.Change {
 		c.Action = "deleted"
 	case lane.OpScale:
 		c.Action = "scaled"
-	case lane.OpRolling, lane.OpCanary, lane.OpSteadyState, lane.OpBlueGreen, lane.OpBlueGreenSwap, lane.OpShiftTraffic, lane.OpSetup, lane.OpPhased, lane.OpDiff:
+	case lane.OpRolling, lane.OpCanary, lane.OpSteadyState, lane.OpBlueGreen, lane.OpBlueGreenSwap, lane.OpShiftTraffic, lane.OpSetup, lane.OpPhased,
+		lane.OpDiff, lane.OpCanaryDiff, lane.OpBlueGreenDiff, lane.OpSetupDiff:
 	}
 	for _, name := range s.touched {
 		c.Resources = append(c.Resources, s.workload(name))

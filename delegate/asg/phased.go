@@ -107,22 +107,28 @@ func (m move) setUp(ctx context.Context) error {
 	return rolling(m).change(ctx, w, live, p.New, usualRefresh())
 }
 
-// keep keeps which group serves, and how, before the first change.
-func (m move) keep(ctx context.Context, w *wanted, all []types.AutoScalingGroup) (phases, error) {
-	p := phases{Group: w.name, Resize: m.s.spec.Resize}
-	number := 0
+// following is what the group is called that follows some numbered ones, and the
+// newest of these that should have machines; nil: none.
+func following(name string, all []types.AutoScalingGroup) (*types.AutoScalingGroup, string) {
 	var old *types.AutoScalingGroup
+	number := 0
 	for i, one := range all {
-		number = numberOf(w.name, sdk.ToString(one.AutoScalingGroupName))
+		number = numberOf(name, sdk.ToString(one.AutoScalingGroupName))
 		if sdk.ToInt32(one.DesiredCapacity) > 0 {
 			old = &all[i]
 		}
 	}
+	return old, fmt.Sprintf("%s__%d", name, number+1)
+}
+
+// keep keeps which group serves, and how, before the first change.
+func (m move) keep(ctx context.Context, w *wanted, all []types.AutoScalingGroup) (phases, error) {
+	p := phases{Group: w.name, Resize: m.s.spec.Resize}
+	old, name := following(w.name, all)
 	if err := m.s.sized(w, old); err != nil {
 		return p, err
 	}
 	p.Min, p.Max, p.Target = *w.create.MinSize, *w.create.MaxSize, sdk.ToInt32(cmp.Or(w.create.DesiredCapacity, w.create.MinSize))
-	name := fmt.Sprintf("%s__%d", w.name, number+1)
 	if err := callable(name); err != nil {
 		return p, err
 	}

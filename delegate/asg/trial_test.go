@@ -131,12 +131,7 @@ func strategies() map[string]func(t *testing.T) testaws.Trial {
 // Each strategy, whatever comes between.
 func TestEachStrategy(t *testing.T) {
 	t.Parallel()
-	for name, fresh := range strategies() {
-		t.Run(name, func(t *testing.T) {
-			t.Parallel()
-			testaws.Try(t, fresh)
-		})
-	}
+	testaws.Each(t, strategies(), testaws.Try)
 }
 
 // Killed after every call that changes something, a step that is tried again comes to
@@ -191,12 +186,7 @@ func TestKilledAtEveryCall(t *testing.T) {
 			return s.trial(t, asglane.OpPhasedRollback, "", s.state)
 		},
 	})
-	for name, fresh := range all {
-		t.Run(name, func(t *testing.T) {
-			t.Parallel()
-			testaws.TryKilled(t, fresh)
-		})
-	}
+	testaws.Each(t, all, testaws.TryKilled)
 }
 
 // The same image, template and sizes once more: there are as many machines of the same

@@ -27,7 +27,10 @@ type Diff struct {
 
 // Add notes how one would change; nil is nothing. It gives the difference, which
 // is empty for none. Both are values of the SDK that Plain has made plain.
-func (d *Diff) Add(name string, was, is any) (string, error) {
+func (d *Diff) Add(name string, was, is any) (string, error) { return d.Beside(name, name, was, is) }
+
+// Beside notes how one would differ from another that it takes the place of.
+func (d *Diff) Beside(name, than string, was, is any) (string, error) {
 	before, err := indented(hidden(was, is))
 	if err != nil {
 		return "", err
@@ -41,7 +44,7 @@ func (d *Diff) Add(name string, was, is any) (string, error) {
 		return "", nil
 	}
 	d.changed = append(d.changed, name)
-	fmt.Fprintf(&d.text, "--- %s\n+++ %s\n%s", name, name, hunks)
+	fmt.Fprintf(&d.text, "--- %s\n+++ %s\n%s", than, name, hunks)
 	return hunks, nil
 }
 

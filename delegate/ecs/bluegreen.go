@@ -37,28 +37,38 @@ func (g bluegreen) tell(c *colours) {
 	g.s.deploying(c.New, c.Old)
 }
 
-// createGreen makes the new version a service beside the one that has the
-// traffic.
-func (g bluegreen) createGreen(ctx context.Context) error {
+// look reads where the traffic goes, and by that the documents of the service.
+func (g bluegreen) look(ctx context.Context, unit string) (*colours, *wanted, error) {
 	how := g.s.spec.BlueGreen
 	if how == nil {
-		return fault.New(fault.Invalid, "the task says nothing of load balancers")
+		return nil, nil, fault.New(fault.Invalid, "the task says nothing of load balancers")
 	}
-	g.s.In(prepareUnit)
+	g.s.In(unit)
 	c, err := routes(ctx, g.b, *how)
 	if err != nil {
-		return err
+		return nil, nil, err
 	}
 	g.s.group = c.StageGroup
 	w, err := g.s.documents().wanted(ctx)
 	if err != nil {
-		return err
+		return nil, nil, err
 	}
 	if err := balanced(w, c.StageGroup); err != nil {
+		return nil, nil, err
+	}
+	g.s.In(unit)
+	c.Service = w.name
+	return c, w, nil
+}
+
+// createGreen makes the new version a service beside the one that has the
+// traffic.
+func (g bluegreen) createGreen(ctx context.Context) error {
+	c, w, err := g.look(ctx, prepareUnit)
+	if err != nil {
 		return err
 	}
-	g.s.In(prepareUnit)
-	c.Service = w.name
+	how := g.s.spec.BlueGreen
 	if c, err = g.find(ctx, c, how.UpdateGreen); err != nil {
 		return err
 	}
@@ -76,8 +86,8 @@ func (g bluegreen) createGreen(ctx context.Context) error {
 
 // balanced says whether the service is behind the target group that it is given.
 func balanced(w *wanted, group string) error {
-	if w.daemon() {
-		return wrong("service %s has the scheduling strategy DAEMON, a task on each instance; there can't be two of it", w.name)
+	if err := w.countable("there can't be two of it"); err != nil {
+		return err
 	}
 	for _, l := range w.create.LoadBalancers {
 		if sdk.ToString(l.TargetGroupArn) == group {

@@ -30,8 +30,8 @@ func (s canary) begin(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	if w.daemon() {
-		return wrong("service %s has the scheduling strategy DAEMON, a task on each instance; there is no canary of it", w.name)
+	if err := w.countable("there is no canary of it"); err != nil {
+		return err
 	}
 	w = w.named(canaryName(w.name))
 	w.create.DesiredCount, w.update.DesiredCount = sdk.Int32(1), sdk.Int32(1)

@@ -206,12 +206,8 @@ func (g bluegreen) colours(ctx context.Context) (*colours, error) {
 	return all[0], nil
 }
 
-// find looks for what there is and keeps it, for the steps that follow and for
-// the rollback. What an earlier attempt has kept counts.
-func (g bluegreen) find(ctx context.Context, c *colours, updateGreen bool) (*colours, error) {
-	if kept, err := g.colours(ctx); err != nil || kept != nil {
-		return kept, err
-	}
+// decide decides by what there is, which it gives.
+func (g bluegreen) decide(ctx context.Context, c *colours, updateGreen bool) ([]types.Service, error) {
 	found, err := g.s.numberedServices(ctx, c.Service)
 	if err != nil {
 		return nil, err
@@ -220,7 +216,17 @@ func (g bluegreen) find(ctx context.Context, c *colours, updateGreen bool) (*col
 	for i, one := range found {
 		all[i] = one.Service
 	}
-	if err := c.choose(all, updateGreen); err != nil {
+	return all, c.choose(all, updateGreen)
+}
+
+// find looks for what there is and keeps it, for the steps that follow and for
+// the rollback. What an earlier attempt has kept counts.
+func (g bluegreen) find(ctx context.Context, c *colours, updateGreen bool) (*colours, error) {
+	if kept, err := g.colours(ctx); err != nil || kept != nil {
+		return kept, err
+	}
+	all, err := g.decide(ctx, c, updateGreen)
+	if err != nil {
 		return nil, err
 	}
 	for _, one := range all {

@@ -73,3 +73,53 @@ func TestDocumentsInABucket(t *testing.T) {
 		t.Errorf("failure types (-want +got):\n%s", diff)
 	}
 }
+
+// A service that takes the place of another is compared with that one, and nothing is
+// made or deleted for it.
+func TestDiffOfTwoServices(t *testing.T) {
+	t.Parallel()
+	three := func(s *stage) { s.service = strings.Replace(s.service, "desiredCount: 2", "desiredCount: 3", 1) }
+	newImage := []string{`-      "image": "web:2",`, `+      "image": "web:3",`}
+	t.Run("canary", func(t *testing.T) {
+		t.Parallel()
+		s := newStage(t)
+		s.compares(t, ecslane.OpCanaryDiff, "[TaskDefinition/web Service/webCanary]", nil, withScaling)
+		s.succeeds(t, ecslane.OpRolling, withScaling)
+		s.next(t, "web:1").compares(t, ecslane.OpCanaryDiff, "<nil>", nil, withScaling)
+		next := s.next(t, "web:2")
+		three(next)
+		next.compares(t, ecslane.OpCanaryDiff, "[TaskDefinition/web]", []string{`-      "image": "web:1",`, `+      "image": "web:2",`}, withScaling)
+	})
+	t.Run("swap", func(t *testing.T) {
+		t.Parallel()
+		f := newFront(t, newStage(t))
+		f.stage.compares(t, ecslane.OpBlueGreenDiff, "[TaskDefinition/web Service/web__1 Scaling/web__1]", []string{`+  "serviceName": "web__1"`}, f.swapped, withScaling)
+		f.bluegreen(t, "web:1")
+		f.bluegreen(t, "web:2")
+		f.next(t, "web:2").compares(t, ecslane.OpBlueGreenDiff, "<nil>", nil, f.swapped)
+		s := f.next(t, "web:3")
+		three(s)
+		s.compares(t, ecslane.OpBlueGreenDiff, "[TaskDefinition/web Service/web__3 Scaling/web__3]",
+			append(newImage, "--- Service/web__2", "+++ Service/web__3", `-  "desiredCount": 2,`, `+  "desiredCount": 3,`), f.swapped, withScaling)
+		if text := s.log(); !strings.Contains(text, "Service web__1 would make room") {
+			t.Errorf("nothing says what makes room:\n%s", text)
+		}
+		s.compares(t, ecslane.OpBlueGreenDiff, "[TaskDefinition/web]", newImage, f.swapped, func(s *ecslane.Spec) { s.SameCount = true })
+		s.refused(t, "Invalid load balancer configuration", ecslane.OpBlueGreenDiff, f.shifted)
+	})
+	t.Run("phases", func(t *testing.T) {
+		t.Parallel()
+		s := phasing(t, newStage(t)).next(t, "web:3")
+		three(s)
+		s.compares(t, ecslane.OpSetupDiff, "[TaskDefinition/web Service/web__2]",
+			[]string{"--- Service/web__1", "+++ Service/web__2", `+      "image": "web:3",`, `+  "desiredCount": 3,`}, withScaling)
+	})
+	t.Run("options", func(t *testing.T) {
+		t.Parallel()
+		s := newStage(t)
+		s.succeeds(t, ecslane.OpRolling, withScaling)
+		next := s.next(t, "web:1")
+		three(next)
+		next.compares(t, ecslane.OpDiff, "<nil>", nil, func(s *ecslane.Spec) { s.SameCount, s.SkipScaling = true, true })
+	})
+}

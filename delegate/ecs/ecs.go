@@ -136,7 +136,7 @@ func (s *session) perform(ctx context.Context) error {
 		return once{s}.runTask(ctx)
 	case lane.OpScale:
 		return s.scaleService(ctx)
-	case lane.OpDiff:
+	case lane.OpDiff, lane.OpCanaryDiff, lane.OpBlueGreenDiff, lane.OpSetupDiff:
 		return (&comparing{session: s}).compare(ctx)
 	case lane.OpSetup:
 		return move{s}.setUp(ctx)

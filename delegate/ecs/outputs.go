@@ -150,7 +150,8 @@ func (s *session) change(found looked) task.Change {
 		c.Action = "deleted"
 	case lane.OpScale:
 		c.Action = "scaled"
-	case lane.OpRolling, lane.OpCanary, lane.OpRunTask, lane.OpSetup, lane.OpUpgrade, lane.OpDiff, lane.OpBlueGreenCreate, lane.OpBlueGreenSwap, lane.OpTrafficShift:
+	case lane.OpRolling, lane.OpCanary, lane.OpRunTask, lane.OpSetup, lane.OpUpgrade, lane.OpBlueGreenCreate, lane.OpBlueGreenSwap, lane.OpTrafficShift,
+		lane.OpDiff, lane.OpCanaryDiff, lane.OpBlueGreenDiff, lane.OpSetupDiff:
 	}
 	for _, name := range s.touched {
 		c.Resources = append(c.Resources, s.workload(name))

@@ -80,8 +80,8 @@ func (s move) setUp(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	if w.daemon() {
-		return wrong("service %s has the scheduling strategy DAEMON, a task on each instance; it can't be moved in phases", w.name)
+	if err := w.countable("it can't be moved in phases"); err != nil {
+		return err
 	}
 	s.In(prepareUnit)
 	all, err := s.numberedServices(ctx, w.name)
@@ -112,25 +112,34 @@ func (s move) setUp(ctx context.Context) error {
 	return s.deploy(ctx, w, live, definition, before{Service: p.New, First: true})
 }
 
+// following is what the service is called that follows some numbered ones, and the
+// newest of these that should have tasks; nil: none.
+func following(name string, all []numbered) (*types.Service, string) {
+	var old *types.Service
+	number := 0
+	for i, one := range all {
+		if number = one.number; one.DesiredCount > 0 {
+			old = &all[i].Service
+		}
+	}
+	return old, fmt.Sprintf("%s__%d", name, number+1)
+}
+
 // keepPhases keeps which service serves, and how, before the first change.
 func (s move) keepPhases(ctx context.Context, w *wanted, all []numbered) (phases, error) {
 	p := phases{Target: 1, Resize: s.spec.Resize}
 	if w.create.DesiredCount != nil {
 		p.Target = *w.create.DesiredCount
 	}
-	number := 0
-	for _, one := range all {
-		number = one.number
-		if one.DesiredCount == 0 {
-			continue
-		}
-		scales, err := s.scalingOf(ctx, sdk.ToString(one.ServiceName))
+	old, name := following(w.name, all)
+	p.New = name
+	if old != nil {
+		scales, err := s.scalingOf(ctx, nameOf(old))
 		if err != nil {
 			return p, err
 		}
-		p.Old = beforeOf(&one.Service, &scales)
+		p.Old = beforeOf(old, &scales)
 	}
-	p.New = fmt.Sprintf("%s__%d", w.name, number+1)
 	if s.spec.SameCount && p.Old.Service != "" {
 		p.Target = p.oldCount()
 	}

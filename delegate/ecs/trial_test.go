@@ -118,12 +118,7 @@ func (f *front) tried(t *testing.T, op, undo ecslane.Op, change ...func(*ecslane
 // Each strategy, whatever comes between.
 func TestEachStrategy(t *testing.T) {
 	t.Parallel()
-	for name, fresh := range strategies() {
-		t.Run(name, func(t *testing.T) {
-			t.Parallel()
-			testaws.Try(t, fresh)
-		})
-	}
+	testaws.Each(t, strategies(), testaws.Try)
 }
 
 // Killed after every call that changes something, a step that is tried again comes to
@@ -185,10 +180,5 @@ func TestKilledAtEveryCall(t *testing.T) {
 			return s.tried(t, ecslane.OpBasicRollback, "")
 		},
 	})
-	for name, fresh := range all {
-		t.Run(name, func(t *testing.T) {
-			t.Parallel()
-			testaws.TryKilled(t, fresh)
-		})
-	}
+	testaws.Each(t, all, testaws.TryKilled)
 }

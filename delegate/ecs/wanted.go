@@ -198,6 +198,14 @@ func (w *wanted) maps(container string, port int32) bool {
 // there is no count to set.
 func (w *wanted) daemon() bool { return w.create.SchedulingStrategy == types.SchedulingStrategyDaemon }
 
+// countable refuses a service whose tasks can't be counted, with what can't be done then.
+func (w *wanted) countable(so string) error {
+	if !w.daemon() {
+		return nil
+	}
+	return wrong("service %s has the scheduling strategy DAEMON, a task on each instance; %s", w.name, so)
+}
+
 // named is the same service under another name.
 func (w *wanted) named(name string) *wanted {
 	other, create, update := *w, *w.create, *w.update

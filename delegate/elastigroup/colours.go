@@ -49,10 +49,15 @@ func (c *colours) made(all found) []group { return all.named(c.There, c.Name, c.
 
 // groups are the target groups of the new group.
 func (c *colours) groups() []string {
+	return c.behind(func(f front) string { return f.StageGroup })
+}
+
+// behind are some target groups, each of them once.
+func (c *colours) behind(group func(front) string) []string {
 	var out []string
 	for _, f := range c.Fronts {
-		if !slices.Contains(out, f.StageGroup) {
-			out = append(out, f.StageGroup)
+		if one := group(f); !slices.Contains(out, one) {
+			out = append(out, one)
 		}
 	}
 	return out
@@ -109,6 +114,15 @@ func (g bluegreen) keep(ctx context.Context, all found) (*colours, error) {
 	if kept, err := g.colours(ctx); err != nil || kept != nil {
 		return kept, err
 	}
+	c, err := g.decide(ctx, all)
+	if err != nil {
+		return nil, err
+	}
+	return executor.Keep(ctx, g.Env, coloursKept+c.Name, c)
+}
+
+// decide decides by what there is which group has the traffic, and what makes room.
+func (g bluegreen) decide(ctx context.Context, all found) (*colours, error) {
 	c := &colours{Name: g.spec.Name}
 	for _, b := range g.spec.Balancers {
 		f, err := g.front(ctx, b)
@@ -136,7 +150,7 @@ func (g bluegreen) keep(ctx context.Context, all found) (*colours, error) {
 		}
 	}
 	c.Size = c.Old.size(*g.spec.Size)
-	return executor.Keep(ctx, g.Env, coloursKept+c.Name, c)
+	return c, nil
 }
 
 // idle says whether a group may make room: nothing that may have traffic does.

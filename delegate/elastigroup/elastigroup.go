@@ -29,6 +29,7 @@ const (
 	rollbackUnit = "Rollback"
 	swapUnit     = "Swap Routes"
 	shiftUnit    = "Traffic Shift"
+	diffUnit     = "Diff"
 )
 
 // Config is what the executor needs.
@@ -90,6 +91,8 @@ func (s *session) perform(ctx context.Context) error {
 	switch s.spec.Op {
 	case lane.OpSetup:
 		return phased{s}.setUp(ctx)
+	case lane.OpDiff, lane.OpStageDiff:
+		return (&comparing{session: s}).compare(ctx)
 	case lane.OpDeploy:
 		return phased{s}.deploy(ctx)
 	case lane.OpRollback:

@@ -1,8 +1,6 @@
 package elastigroup_test
 
 import (
-	"context"
-	"encoding/json"
 	"net/http"
 	"slices"
 	"strings"
@@ -62,8 +60,12 @@ func (s *stage) via() http.RoundTripper { return testservers.Reroute{testservers
 // with is a delegate that reaches Spot in a way, and AWS perhaps in another.
 func with(via http.RoundTripper, options ...func(*config.LoadOptions) error) executor.Kind {
 	return elastigroup.Kind(elastigroup.Config{
-		Accesses: &delegateaws.Accesses{Options: options}, Via: via, Pace: awswait.Every(time.Millisecond), Patience: time.Millisecond,
+		Accesses: accesses(options...), Via: via, Pace: awswait.Every(time.Millisecond), Patience: time.Millisecond,
 	})
+}
+
+func accesses(options ...func(*config.LoadOptions) error) *delegateaws.Accesses {
+	return &delegateaws.Accesses{Options: options}
 }
 
 // next is another execution, of another image.
@@ -104,23 +106,13 @@ func (s *stage) assignment(t *testing.T, op spot.Op, change ...func(*spot.Spec))
 // does does a task.
 func (s *stage) does(t *testing.T, op spot.Op, change ...func(*spot.Spec)) task.Result {
 	t.Helper()
-	ctx, stop := context.WithTimeout(t.Context(), time.Minute)
-	defer stop()
-	r, err := s.kind.Do(ctx, s.assignment(t, op, change...), s.env.Env)
-	if err != nil {
-		t.Fatalf("%s: %v\n%s", op, err, s.log())
-	}
-	return r
+	return s.env.Does(t, s.kind, s.assignment(t, op, change...))
 }
 
 // succeeds does a task that must go well.
 func (s *stage) succeeds(t *testing.T, op spot.Op, change ...func(*spot.Spec)) task.Result {
 	t.Helper()
-	r := s.does(t, op, change...)
-	if r.Status != task.Succeeded {
-		t.Fatalf("%s is %s: %s\n%s", op, r.Status, r.Message, s.log())
-	}
-	return r
+	return s.env.Succeeds(t, s.kind, s.assignment(t, op, change...))
 }
 
 // refused does a task that must fail with a message, for a reason.
@@ -132,13 +124,7 @@ func (s *stage) refused(t *testing.T, message string, why fault.FailureType, op 
 	}
 }
 
-func (s *stage) log() string {
-	var b strings.Builder
-	for _, unit := range s.env.Units() {
-		b.WriteString("-- " + unit + "\n" + s.env.Text(unit, executor.Info) + s.env.Text(unit, executor.Error))
-	}
-	return b.String()
-}
+func (s *stage) log() string { return s.env.Logged() }
 
 // are checks which groups there are.
 func (s *stage) are(t *testing.T, want ...string) {
@@ -151,13 +137,7 @@ func (s *stage) are(t *testing.T, want ...string) {
 // output is one of a result's outputs.
 func output(t *testing.T, r task.Result, name string) any {
 	t.Helper()
-	var doc struct {
-		Output map[string]any `json:"output"`
-	}
-	if err := json.Unmarshal(r.Outputs, &doc); err != nil {
-		t.Fatal(err)
-	}
-	return doc.Output[name]
+	return executortest.Output(t, r, name)
 }
 
 func percent(n int) func(*spot.Spec) {

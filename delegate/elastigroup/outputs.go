@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"fmt"
 
+	"github.com/slipway-cd/slipway/delegate/awsdiff"
 	lane "github.com/slipway-cd/slipway/pkg/swimlane/elastigroup"
 	"github.com/slipway-cd/slipway/pkg/task"
 )
@@ -22,6 +23,8 @@ type outputs struct {
 	// Of the blue/green steps.
 	Balancers []route          `json:"loadBalancers,omitempty"`
 	Weights   map[string]int32 `json:"weights,omitempty"` // by target group
+
+	awsdiff.Outputs // of a preview
 }
 
 // route is a load balancer as the outputs have it.

@@ -79,8 +79,9 @@ func (s phased) setUp(ctx context.Context) error {
 	return s.tidy(ctx, numbered, p, made[0].ID)
 }
 
-// keep keeps which group serves, and how large it is, before the first change.
-func (s phased) keep(ctx context.Context, numbered []group) (phases, error) {
+// following is the group that follows some numbered ones, of which the newest with
+// machines serves.
+func (s phased) following(numbered []group) phases {
 	p, number := phases{}, 0
 	for _, one := range numbered {
 		number, _ = numberOf(s.spec.Name, one.Name)
@@ -90,7 +91,12 @@ func (s phased) keep(ctx context.Context, numbered []group) (phases, error) {
 	}
 	p.New = fmt.Sprintf("%s__%d", s.spec.Name, number+1)
 	p.Size = p.Old.size(*s.spec.Size)
-	p, err := executor.Keep(ctx, s.Env, phasedKept+s.spec.Name, p)
+	return p
+}
+
+// keep keeps which group serves, and how large it is, before the first change.
+func (s phased) keep(ctx context.Context, numbered []group) (phases, error) {
+	p, err := executor.Keep(ctx, s.Env, phasedKept+s.spec.Name, s.following(numbered))
 	if err != nil {
 		return p, err
 	}

@@ -52,6 +52,17 @@ type Way interface {
 	Via(next http.RoundTripper, name func(*http.Request) string) http.RoundTripper
 }
 
+// Each tries each strategy of a lane, by Try or TryKilled.
+func Each(t *testing.T, strategies map[string]func(t *testing.T) Trial, try func(t *testing.T, fresh func(t *testing.T) Trial)) {
+	t.Helper()
+	for name, fresh := range strategies {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			try(t, fresh)
+		})
+	}
+}
+
 // Try tries a step in what may come between: a call that AWS refuses, an abort,
 // calls that are throttled, and the same delivery once more. It has to end at what
 // is wanted, or to be taken back to what was there before. What killed delegates

@@ -4,6 +4,8 @@ import (
 	"bytes"
 	"encoding/json"
 	"net/http"
+	"slices"
+	"strings"
 	"sync"
 	"testing"
 	"time"
@@ -83,6 +85,19 @@ func (w *World) Calls() []Call {
 	var calls []Call
 	w.ask("calls", nil, &calls)
 	return calls
+}
+
+// Changes are the operations that changed something since a number of calls, in
+// their order, but for some that are the tests' own.
+func (w *World) Changes(since int, but ...string) []string {
+	var out []string
+	for _, c := range w.Calls()[since:] {
+		name := c.Operation[strings.IndexByte(c.Operation, ':')+1:]
+		if Changing(name) && !slices.Contains(but, name) {
+			out = append(out, name)
+		}
+	}
+	return out
 }
 
 // CallsOf are the requests of an operation ("ecs:CreateService").

@@ -144,7 +144,8 @@ func Steps() step.Types {
 // Engine lists what the engine runs: besides the types that a pipeline may
 // name those that plans add by themselves.
 func Engine() []step.Type {
-	return append(Steps(), service.Type(), chart.Type(), initialize.Type(), probe.Type(), asg.Diff(), ecs.Diff(), awslambda.Diff(), cloudformation.Diff())
+	own := []step.Type{service.Type(), chart.Type(), initialize.Type(), probe.Type(), awslambda.Diff(), cloudformation.Diff()}
+	return slices.Concat(Steps(), own, asg.Diffs(), ecs.Diffs(), elastigroup.Diffs())
 }
 
 // Options say what a document of a scope is checked against: all that comes with

@@ -15,7 +15,9 @@ import (
 // Outputs: those of AsgRollingDeploy, of the new group, output.newAsgName and
 // output.oldAsgName. The deployment itself is done by delegate/asg.
 func blueGreenDeployType() step.Type {
-	return step.Type{Name: string(OpBlueGreen), Deploys: true, New: decodeBlueGreenDeploy}
+	t := step.Type{Name: string(OpBlueGreen), Deploys: true, New: func(d *document.Decoder, v yamldoc.Value) step.Spec { return decodeBlueGreenDeploy(d, v) }}
+	return previewed(t, OpBlueGreenDiff, 0, "asgName", "instances", "useAlreadyRunningInstances",
+		keyBalancers, keyBalancer, keyProdListener, keyProdRule, keyStageListener, keyStageRule)
 }
 
 // blueGreenDeploy is the step's spec.
@@ -59,7 +61,7 @@ func (*balancer) pair(d *document.Decoder, v yamldoc.Value) {
 	}
 }
 
-func decodeBlueGreenDeploy(d *document.Decoder, v yamldoc.Value) step.Spec {
+func decodeBlueGreenDeploy(d *document.Decoder, v yamldoc.Value) *blueGreenDeploy {
 	s := &blueGreenDeploy{}
 	d.Fields(v, document.Merge(s.Instances.keys(d), s.One.keys(d), document.Keys{
 		"asgName":           d.Text(&s.Name),
@@ -120,8 +122,10 @@ func (b *balancer) of(where string) (Balancer, error) {
 }
 
 // Start has a delegate deploy.
-func (s *blueGreenDeploy) Start(in step.In) (step.Action, error) {
-	spec := Spec{Op: OpBlueGreen, Name: step.Text(s.Name), Size: s.Instances.size()}
+func (s *blueGreenDeploy) Start(in step.In) (step.Action, error) { return s.start(in, OpBlueGreen) }
+
+func (s *blueGreenDeploy) start(in step.In, op Op) (step.Action, error) {
+	spec := Spec{Op: op, Name: step.Text(s.Name), Size: s.Instances.size()}
 	if len(s.Several) == 0 {
 		one, err := s.One.of("")
 		if err != nil {

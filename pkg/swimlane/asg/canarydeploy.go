@@ -14,7 +14,7 @@ import (
 // Outputs: those of AsgRollingDeploy, of the canary. The deployment itself is done by
 // delegate/asg.
 func canaryDeployType() step.Type {
-	return step.Type{Name: string(OpCanary), Deploys: true, New: decodeCanaryDeploy}
+	return previewed(step.Type{Name: string(OpCanary), Deploys: true, New: decodeCanaryDeploy}, OpCanaryDiff, 1, "asgName")
 }
 
 // canaryDeploy is the step's spec. A percentage is of the machines that the

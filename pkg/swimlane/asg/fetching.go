@@ -23,13 +23,11 @@ func (t Target) needed(op Op) Target {
 	if op.deploys() {
 		return t
 	}
-	switch op {
-	case OpRolling, OpCanary, OpBlueGreen, OpSetup, OpDiff: // all of it
+	switch op { //nolint:exhaustive // the others need nothing
 	case OpPhased:
 		return Target{AWS: t.AWS, Policies: t.Policies, Schedules: t.Schedules}
 	case OpSteadyState, OpCanaryDelete, OpScale: // what the group is called
 		return Target{AWS: t.AWS, Base: t.Base, Configuration: t.Configuration}
-	case OpRollingRollback, OpBlueGreenSwap, OpShiftTraffic, OpBlueGreenRollback, OpPhasedRollback:
 	}
 	return Target{AWS: t.AWS}
 }

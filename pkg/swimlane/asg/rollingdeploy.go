@@ -15,10 +15,8 @@ import (
 // output.previousVersion, output.min, output.max and output.desired. The
 // deployment itself is done by delegate/asg.
 func rollingDeployType() step.Type {
-	return step.Type{
-		Name: string(OpRolling), Deploys: true, New: decodeRollingDeploy,
-		Preview: &step.Preview{By: string(OpDiff), Keys: []string{"asgName", "instances", "useAlreadyRunningInstances"}},
-	}
+	t := step.Type{Name: string(OpRolling), Deploys: true, New: func(d *document.Decoder, v yamldoc.Value) step.Spec { return decodeRollingDeploy(d, v) }}
+	return previewed(t, OpDiff, 0, "asgName", "instances", "useAlreadyRunningInstances")
 }
 
 // What a refresh does where the step doesn't say.
@@ -43,7 +41,7 @@ type rollingDeploy struct {
 	Another         yamldoc.Field[string] // handleInProgressInstanceRefresh
 }
 
-func decodeRollingDeploy(d *document.Decoder, v yamldoc.Value) step.Spec {
+func decodeRollingDeploy(d *document.Decoder, v yamldoc.Value) *rollingDeploy {
 	s := &rollingDeploy{}
 	d.Fields(v, document.Merge(s.Instances.keys(d), document.Keys{
 		"asgName":                         d.Text(&s.Name),

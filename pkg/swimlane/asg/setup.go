@@ -20,7 +20,8 @@ const (
 // Outputs: those of AsgRollingDeploy, of the new group, output.newAsgName,
 // output.oldAsgName and output.targetCount. The group is made by delegate/asg.
 func setupType() step.Type {
-	return step.Type{Name: string(OpSetup), Deploys: true, New: decodeSetup}
+	t := step.Type{Name: string(OpSetup), Deploys: true, New: func(d *document.Decoder, v yamldoc.Value) step.Spec { return decodeSetup(d, v) }}
+	return previewed(t, OpSetupDiff, 0, "asgName", "instances", "resizeStrategy")
 }
 
 // setup is the step's spec.
@@ -30,7 +31,7 @@ type setup struct {
 	Strategy  yamldoc.Field[string] // resizeStrategy
 }
 
-func decodeSetup(d *document.Decoder, v yamldoc.Value) step.Spec {
+func decodeSetup(d *document.Decoder, v yamldoc.Value) *setup {
 	s := &setup{}
 	d.Fields(v, document.Keys{
 		"asgName":           d.Text(&s.Name),
@@ -43,9 +44,11 @@ func decodeSetup(d *document.Decoder, v yamldoc.Value) step.Spec {
 }
 
 // Start has a delegate make the group.
-func (s *setup) Start(in step.In) (step.Action, error) {
+func (s *setup) Start(in step.In) (step.Action, error) { return s.start(in, OpSetup) }
+
+func (s *setup) start(in step.In, op Op) (step.Action, error) {
 	if step.Text(s.Name) == "" {
 		return step.Action{}, fault.New(fault.Invalid, "asgName is empty")
 	}
-	return start(in, Spec{Op: OpSetup, Name: step.Text(s.Name), Size: s.Instances.size(), Resize: s.Strategy.Or(ResizeNewFirst)})
+	return start(in, Spec{Op: op, Name: step.Text(s.Name), Size: s.Instances.size(), Resize: s.Strategy.Or(ResizeNewFirst)})
 }

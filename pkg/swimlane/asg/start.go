@@ -29,7 +29,12 @@ func startAt(in step.In, target Target, s Spec) (step.Action, error) {
 
 // deploys says whether an operation is about what its documents say.
 func (o Op) deploys() bool {
-	return o == OpRolling || o == OpCanary || o == OpBlueGreen || o == OpSetup || o == OpDiff
+	switch o {
+	case OpRolling, OpCanary, OpBlueGreen, OpSetup, OpDiff, OpCanaryDiff, OpBlueGreenDiff, OpSetupDiff:
+		return true
+	case OpRollingRollback, OpSteadyState, OpCanaryDelete, OpScale, OpBlueGreenSwap, OpShiftTraffic, OpBlueGreenRollback, OpPhased, OpPhasedRollback:
+	}
+	return false
 }
 
 // complete says what is missing of a group that is deployed. One that stands for

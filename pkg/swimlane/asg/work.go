@@ -26,7 +26,12 @@ const (
 	OpSetup             Op = "AsgSetup"
 	OpPhased            Op = "AsgPhasedDeploy"
 	OpPhasedRollback    Op = "AsgRollback"
-	OpDiff              Op = "AsgDiff" // of a preview
+
+	// Of a preview, in place of the steps that deploy.
+	OpDiff          Op = "AsgDiff"
+	OpCanaryDiff    Op = "AsgCanaryDiff"
+	OpBlueGreenDiff Op = "AsgBlueGreenDiff"
+	OpSetupDiff     Op = "AsgSetupDiff"
 )
 
 // Spec is the spec of every step's Work. What a stage has found is in its

@@ -18,7 +18,9 @@ import (
 // its service <+targetGroupArn> is the target group of the new service. The
 // service is made by delegate/ecs.
 func blueGreenCreateType() step.Type {
-	return step.Type{Name: string(OpBlueGreenCreate), Deploys: true, New: decodeBlueGreenCreate}
+	t := step.Type{Name: string(OpBlueGreenCreate), Deploys: true, New: func(d *document.Decoder, v yamldoc.Value) step.Spec { return decodeBlueGreenCreate(d, v) }}
+	return previewed(t, OpBlueGreenDiff, 0, "loadBalancer", "prodListener", "prodListenerRuleArn", "stageListener", "stageListenerRuleArn",
+		"stageTargetGroupArn", "isTrafficShift", "sameAsAlreadyRunningInstances", "updateGreenService")
 }
 
 // blueGreenCreate is the step's spec.
@@ -35,7 +37,7 @@ type blueGreenCreate struct {
 	ScaleInSwap      yamldoc.Field[bool] // enableAutoScalingInSwapStep
 }
 
-func decodeBlueGreenCreate(d *document.Decoder, v yamldoc.Value) step.Spec {
+func decodeBlueGreenCreate(d *document.Decoder, v yamldoc.Value) *blueGreenCreate {
 	s := &blueGreenCreate{}
 	d.Fields(v, document.Keys{
 		"loadBalancer":         d.Text(&s.LoadBalancer),
@@ -79,6 +81,10 @@ func (s *blueGreenCreate) one(d *document.Decoder, v yamldoc.Value) {
 
 // Start has a delegate make the service.
 func (s *blueGreenCreate) Start(in step.In) (step.Action, error) {
+	return s.start(in, OpBlueGreenCreate)
+}
+
+func (s *blueGreenCreate) start(in step.In, op Op) (step.Action, error) {
 	how := &BlueGreen{
 		LoadBalancer: step.Text(s.LoadBalancer), ProdListener: step.Text(s.ProdListener), ProdRule: step.Text(s.ProdRule),
 		UpdateGreen: s.UpdateGreen.Value, ScaleInSwap: s.ScaleInSwap.Value, Shift: s.Shift.Value,
@@ -95,5 +101,5 @@ func (s *blueGreenCreate) Start(in step.In) (step.Action, error) {
 			return step.Action{}, fault.New(fault.Invalid, "%s is empty", f.name)
 		}
 	}
-	return start(in, Spec{Op: OpBlueGreenCreate, SameCount: s.SameCount.Value, BlueGreen: how})
+	return start(in, Spec{Op: op, SameCount: s.SameCount.Value, BlueGreen: how})
 }

@@ -6,23 +6,46 @@ import (
 	"github.com/slipway-cd/slipway/pkg/yamldoc"
 )
 
-// Diff is the step type that a preview has in place of EcsRollingDeploy: it tells
-// how task definition, service and scaling would change, and changes nothing. No
-// pipeline names it.
+// Diffs are the step types that a preview has in place of those that deploy: they
+// tell how task definition, service and scaling would change, and change nothing. No
+// pipeline names them.
 //
 // Outputs: output.diff, output.changed and output.hasChanges. The comparison is
 // made by delegate/ecs.
-func Diff() step.Type {
-	return step.Type{Name: string(OpDiff), Deploys: true, New: decodeDiff}
+func Diffs() []step.Type {
+	return []step.Type{
+		{Name: string(OpDiff), Deploys: true, New: func(d *document.Decoder, v yamldoc.Value) step.Spec {
+			return rollingDiff{decodeRollingDeploy(d, v)}
+		}},
+		fieldless(OpCanaryDiff),
+		{Name: string(OpBlueGreenDiff), Deploys: true, New: func(d *document.Decoder, v yamldoc.Value) step.Spec {
+			return blueGreenDiff{decodeBlueGreenCreate(d, v)}
+		}},
+		{Name: string(OpSetupDiff), Deploys: true, New: func(d *document.Decoder, v yamldoc.Value) step.Spec {
+			return setupDiff{decodeServiceSetup(d, v)}
+		}},
+	}
 }
 
-// diff is the step's spec: it has nothing to say.
-type diff struct{}
-
-func decodeDiff(d *document.Decoder, v yamldoc.Value) step.Spec {
-	d.Fields(v, document.Keys{})
-	return &diff{}
-}
+// The specs are those of the steps that deploy.
+type (
+	rollingDiff   struct{ *rollingDeploy }
+	blueGreenDiff struct{ *blueGreenCreate }
+	setupDiff     struct{ *serviceSetup }
+)
 
 // Start has a delegate compare.
-func (*diff) Start(in step.In) (step.Action, error) { return start(in, Spec{Op: OpDiff}) }
+func (s rollingDiff) Start(in step.In) (step.Action, error) { return s.start(in, OpDiff) }
+
+// Start has a delegate compare.
+func (s blueGreenDiff) Start(in step.In) (step.Action, error) { return s.start(in, OpBlueGreenDiff) }
+
+// Start has a delegate compare.
+func (s setupDiff) Start(in step.In) (step.Action, error) { return s.start(in, OpSetupDiff) }
+
+// previewed is a step type whose changes can be seen before, by another that has
+// these of its keys; part is as step.Preview has it.
+func previewed(t step.Type, by Op, part int, keys ...string) step.Type {
+	t.Preview = &step.Preview{By: string(by), Part: part, Keys: keys}
+	return t
+}

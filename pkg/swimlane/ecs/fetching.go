@@ -20,7 +20,7 @@ func (s *Spec) documents() []aws.Manifest {
 		}
 	}
 	switch s.Op {
-	case OpRolling, OpCanary, OpDiff, OpBlueGreenCreate:
+	case OpRolling, OpCanary, OpBlueGreenCreate, OpDiff, OpCanaryDiff, OpBlueGreenDiff, OpSetupDiff:
 		with(s.Target.TaskDefinition, s.Target.Service)
 		all = append(append(all, s.Target.Targets...), s.Target.Policies...)
 	case OpSetup:

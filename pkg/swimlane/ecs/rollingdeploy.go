@@ -15,7 +15,8 @@ import (
 // output.desiredCount and output.firstDeployment. The deployment itself is done
 // by delegate/ecs.
 func rollingDeployType() step.Type {
-	return step.Type{Name: string(OpRolling), Deploys: true, New: decodeRollingDeploy, Preview: &step.Preview{By: string(OpDiff)}}
+	t := step.Type{Name: string(OpRolling), Deploys: true, New: func(d *document.Decoder, v yamldoc.Value) step.Spec { return decodeRollingDeploy(d, v) }}
+	return previewed(t, OpDiff, 0, "sameAsAlreadyRunningInstances", "skipApplicationScaling")
 }
 
 // rollingDeploy is the step's spec.
@@ -25,7 +26,7 @@ type rollingDeploy struct {
 	SkipScaling yamldoc.Field[bool] // skipApplicationScaling
 }
 
-func decodeRollingDeploy(d *document.Decoder, v yamldoc.Value) step.Spec {
+func decodeRollingDeploy(d *document.Decoder, v yamldoc.Value) *rollingDeploy {
 	s := &rollingDeploy{}
 	d.Fields(v, document.Keys{
 		"sameAsAlreadyRunningInstances": d.Flag(&s.SameCount),
@@ -37,6 +38,8 @@ func decodeRollingDeploy(d *document.Decoder, v yamldoc.Value) step.Spec {
 }
 
 // Start has a delegate deploy.
-func (s *rollingDeploy) Start(in step.In) (step.Action, error) {
-	return start(in, Spec{Op: OpRolling, SameCount: s.SameCount.Value, Force: s.Force.Value, SkipScaling: s.SkipScaling.Value})
+func (s *rollingDeploy) Start(in step.In) (step.Action, error) { return s.start(in, OpRolling) }
+
+func (s *rollingDeploy) start(in step.In, op Op) (step.Action, error) {
+	return start(in, Spec{Op: op, SameCount: s.SameCount.Value, Force: s.Force.Value, SkipScaling: s.SkipScaling.Value})
 }

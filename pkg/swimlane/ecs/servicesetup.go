@@ -13,7 +13,8 @@ import (
 // Outputs: output.newServiceName, output.oldServiceName, output.targetCount and
 // those of EcsRollingDeploy. The service is made by delegate/ecs.
 func serviceSetupType() step.Type {
-	return step.Type{Name: string(OpSetup), Deploys: true, New: decodeServiceSetup}
+	t := step.Type{Name: string(OpSetup), Deploys: true, New: func(d *document.Decoder, v yamldoc.Value) step.Spec { return decodeServiceSetup(d, v) }}
+	return previewed(t, OpSetupDiff, 0, "sameAsAlreadyRunningInstances")
 }
 
 // serviceSetup is the step's spec.
@@ -22,7 +23,7 @@ type serviceSetup struct {
 	SameCount yamldoc.Field[bool]   // sameAsAlreadyRunningInstances
 }
 
-func decodeServiceSetup(d *document.Decoder, v yamldoc.Value) step.Spec {
+func decodeServiceSetup(d *document.Decoder, v yamldoc.Value) *serviceSetup {
 	s := &serviceSetup{}
 	d.Fields(v, document.Keys{
 		"resizeStrategy":                d.Word(&s.Strategy, ResizeNewFirst, DownsizeOldFirst),
@@ -33,6 +34,8 @@ func decodeServiceSetup(d *document.Decoder, v yamldoc.Value) step.Spec {
 }
 
 // Start has a delegate make the service.
-func (s *serviceSetup) Start(in step.In) (step.Action, error) {
-	return start(in, Spec{Op: OpSetup, SameCount: s.SameCount.Value, Resize: s.Strategy.Or(ResizeNewFirst)})
+func (s *serviceSetup) Start(in step.In) (step.Action, error) { return s.start(in, OpSetup) }
+
+func (s *serviceSetup) start(in step.In, op Op) (step.Action, error) {
+	return start(in, Spec{Op: op, SameCount: s.SameCount.Value, Resize: s.Strategy.Or(ResizeNewFirst)})
 }

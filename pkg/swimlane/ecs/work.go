@@ -22,7 +22,12 @@ const (
 	OpSetup           Op = "EcsServiceSetup"
 	OpUpgrade         Op = "EcsUpgradeContainer"
 	OpBasicRollback   Op = "EcsBasicRollback"
-	OpDiff            Op = "EcsDiff" // of a preview
+
+	// Of a preview, in place of the steps that deploy.
+	OpDiff          Op = "EcsDiff"
+	OpCanaryDiff    Op = "EcsCanaryDiff"
+	OpBlueGreenDiff Op = "EcsBlueGreenDiff"
+	OpSetupDiff     Op = "EcsServiceSetupDiff"
 
 	OpBlueGreenCreate   Op = "EcsBlueGreenCreateService"
 	OpBlueGreenSwap     Op = "EcsBlueGreenSwapTargetGroups"

@@ -17,7 +17,10 @@ import (
 // output.amiId and output.loadBalancers. The group is made by
 // delegate/elastigroup.
 func stageSetupType() step.Type {
-	return step.Type{Name: string(OpStageSetup), Deploys: true, New: decodeStageSetup}
+	return step.Type{
+		Name: string(OpStageSetup), Deploys: true, New: func(d *document.Decoder, v yamldoc.Value) step.Spec { return decodeStageSetup(d, v) },
+		Preview: &step.Preview{By: string(OpStageDiff), Keys: []string{"name", "instances", "connectedCloudProvider", "loadBalancers"}},
+	}
 }
 
 // stageSetup is the step's spec.
@@ -41,7 +44,7 @@ type balancer struct {
 	Shift            yamldoc.Field[bool] // isTrafficShift
 }
 
-func decodeStageSetup(d *document.Decoder, v yamldoc.Value) step.Spec {
+func decodeStageSetup(d *document.Decoder, v yamldoc.Value) *stageSetup {
 	s := &stageSetup{}
 	d.Fields(v, document.Keys{
 		"name":                   d.Text(&s.Name),
@@ -115,12 +118,14 @@ func (b *balancer) one(d *document.Decoder, v yamldoc.Value) {
 }
 
 // Start has a delegate make the group.
-func (s *stageSetup) Start(in step.In) (step.Action, error) {
+func (s *stageSetup) Start(in step.In) (step.Action, error) { return s.begin(in, OpStageSetup) }
+
+func (s *stageSetup) begin(in step.In, op Op) (step.Action, error) {
 	name, err := named(in, s.Name)
 	if err != nil {
 		return step.Action{}, err
 	}
-	spec := Spec{Op: OpStageSetup, Name: name, Size: s.Instances.Size()}
+	spec := Spec{Op: op, Name: name, Size: s.Instances.Size()}
 	for _, b := range s.Balancers {
 		spec.Balancers = append(spec.Balancers, Balancer{
 			LoadBalancer: step.Text(b.LoadBalancer), ProdPort: step.Text(b.ProdPort), ProdRule: step.Text(b.ProdRule),

@@ -20,7 +20,9 @@ func (s *Spec) fetched() swimlane.Fetched {
 // group needs to know what it is like.
 func (t Target) needed(op Op) Target {
 	t.Selectors = nil
-	if op != OpSetup && op != OpStageSetup {
+	switch op {
+	case OpSetup, OpStageSetup, OpDiff, OpStageDiff:
+	case OpDeploy, OpRollback, OpSwapRoute, OpTrafficShift, OpShiftRollback:
 		t.Configuration, t.Startup = nil, nil
 	}
 	return t

@@ -15,7 +15,10 @@ import (
 // output.oldElastigroupName, output.oldElastigroupId, output.targetCount and
 // output.amiId. The group is made by delegate/elastigroup.
 func setupType() step.Type {
-	return step.Type{Name: string(OpSetup), Deploys: true, New: decodeSetup}
+	return step.Type{
+		Name: string(OpSetup), Deploys: true, New: func(d *document.Decoder, v yamldoc.Value) step.Spec { return decodeSetup(d, v) },
+		Preview: &step.Preview{By: string(OpDiff), Keys: []string{"name", "instances"}},
+	}
 }
 
 // setup is the step's spec.
@@ -24,7 +27,7 @@ type setup struct {
 	Instances aws.Instances
 }
 
-func decodeSetup(d *document.Decoder, v yamldoc.Value) step.Spec {
+func decodeSetup(d *document.Decoder, v yamldoc.Value) *setup {
 	s := &setup{}
 	d.Fields(v, document.Keys{
 		"name":              d.Text(&s.Name),
@@ -36,12 +39,14 @@ func decodeSetup(d *document.Decoder, v yamldoc.Value) step.Spec {
 }
 
 // Start has a delegate make the group.
-func (s *setup) Start(in step.In) (step.Action, error) {
+func (s *setup) Start(in step.In) (step.Action, error) { return s.begin(in, OpSetup) }
+
+func (s *setup) begin(in step.In, op Op) (step.Action, error) {
 	name, err := named(in, s.Name)
 	if err != nil {
 		return step.Action{}, err
 	}
-	return start(in, Spec{Op: OpSetup, Name: name, Size: s.Instances.Size()})
+	return start(in, Spec{Op: op, Name: name, Size: s.Instances.Size()})
 }
 
 // named is the name from which those of a stage's groups are made.

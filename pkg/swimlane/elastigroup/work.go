@@ -17,6 +17,10 @@ const (
 	OpDeploy   Op = "ElastigroupDeploy"
 	OpRollback Op = "ElastigroupRollback"
 
+	// Of a preview, in place of the steps that make a group.
+	OpDiff      Op = "ElastigroupDiff"
+	OpStageDiff Op = "ElastigroupStageDiff"
+
 	OpStageSetup   Op = "ElastigroupBGStageSetup"
 	OpSwapRoute    Op = "ElastigroupSwapRoute"
 	OpTrafficShift Op = "ElastigroupBlueGreenTrafficShift"
