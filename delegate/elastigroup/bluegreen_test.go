@@ -196,6 +196,28 @@ func TestShiftOfAnotherRule(t *testing.T) {
 	f.is(t, "traffic a stage b shared a 100, b 0")
 }
 
+// A stage has both ways, each load balancer by its own: the swap leaves the shared rule
+// to the shift, and a rollback takes back both.
+func TestSwapAndShift(t *testing.T) {
+	t.Parallel()
+	f := newFronted(t)
+	both := func(s *spot.Spec) {
+		f.shares(s)
+		second := s.Balancers
+		f.swaps(s)
+		s.Balancers = append(s.Balancers, second...)
+	}
+	f.succeeds(t, spot.OpStageSetup, both)
+	f.succeeds(t, spot.OpSwapRoute, both)
+	f.is(t, "traffic b stage a shared a 100, b 0", "web: 1 to 4, 2 desired of ami-1, 2 there")
+	f.succeeds(t, spot.OpTrafficShift, both, weight(60))
+	f.is(t, "traffic b stage a shared a 40, b 60", "web: 1 to 4, 2 desired of ami-1, 2 there")
+	f.succeeds(t, spot.OpTrafficShift, both, weight(100))
+	f.is(t, "traffic b stage a shared a 0, b 100", "web: 1 to 4, 2 desired of ami-1, 2 there")
+	f.succeeds(t, spot.OpRollback, both)
+	f.is(t, "traffic a stage b shared a 100, b 0")
+}
+
 func TestColoursAreRefused(t *testing.T) {
 	t.Parallel()
 	f := newFronted(t)

@@ -120,18 +120,9 @@ func TestRefused(t *testing.T) {
 		message string
 		why     fault.FailureType
 	}{
-		"an unknown member":      {with(strings.Replace(configuration, `"keyPair"`, `"keyPear"`, 1)), "compute.launchSpecification.keyPear: is not a known member", fault.ConfigurationFailure},
-		"no group":               {with(`[1]`), "is no group", fault.ConfigurationFailure},
-		"two groups":             {with("group: {}\n---\ngroup: {}\n"), "wants one document with a group, found 2", fault.ConfigurationFailure},
-		"not even a document":    {with(`{"group": `), "isn't YAML or JSON", fault.ConfigurationFailure},
-		"a group that is a text": {with(`{"group": "web"}`), "group of the configuration is no object", fault.ConfigurationFailure},
-		"weighted machines":      {with(strings.Replace(configuration, `"unit": "instance"`, `"unit": "weight"`, 1)), "group.capacity.unit is weight; want instance", fault.ConfigurationFailure},
-		"no image": {func(s *spot.Spec) {
-			s.Target.Image = ""
-			with(strings.Replace(configuration, `"imageId": "ami-of-the-file", `, "", 1))(s)
-		}, "there is no image to start machines from", fault.ConfigurationFailure},
-		"another token":   {func(s *spot.Spec) { s.Target.Spot.Token = "expired" }, "Spot doesn't take the connector's token", fault.Authentication},
-		"another account": {func(s *spot.Spec) { s.Target.Spot.Account = "act-2" }, "may not do it in its account", fault.Authorization},
+		"an unknown member": {with(strings.Replace(configuration, `"keyPair"`, `"keyPear"`, 1)), "compute.launchSpecification.keyPear: is not a known member", fault.ConfigurationFailure},
+		"another token":     {func(s *spot.Spec) { s.Target.Spot.Token = "expired" }, "Spot doesn't take the connector's token", fault.Authentication},
+		"another account":   {func(s *spot.Spec) { s.Target.Spot.Account = "act-2" }, "may not do it in its account", fault.Authorization},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()

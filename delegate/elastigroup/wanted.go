@@ -11,9 +11,6 @@ import (
 	lane "github.com/slipway-cd/slipway/pkg/swimlane/aws"
 )
 
-// byInstances is the only unit of a capacity in which machines can be counted.
-const byInstances = "instance"
-
 // wanted reads what the stage's group is to be like. Its name and its sizes are
 // the steps'.
 func (s *session) wanted(ctx context.Context) (document, error) {
@@ -48,7 +45,8 @@ func (s *session) wanted(ctx context.Context) (document, error) {
 		}
 		launch["userData"] = base64.StdEncoding.EncodeToString([]byte(script.Text))
 	}
-	return g, s.tag(launch)
+	s.tag(launch)
+	return g, nil
 }
 
 // fetch reads the only file of a document.
@@ -75,7 +73,14 @@ func (s *session) read(f awsdoc.File) (document, error) {
 	if len(docs) != 1 {
 		return nil, wrong("%s wants one document with a group, found %d", f.Name, len(docs))
 	}
-	doc, err := json.Marshal(docs[0].Any())
+	root := docs[0]
+	if inner := root.Get(wrapped); inner != nil {
+		root = inner
+	}
+	if err := groupPart().check(f.Name, wrapped, root); err != nil {
+		return nil, err
+	}
+	doc, err := json.Marshal(root.Any())
 	if err != nil {
 		return nil, wrong("%s: %w", f.Name, err)
 	}
@@ -83,23 +88,11 @@ func (s *session) read(f awsdoc.File) (document, error) {
 	if err := json.Unmarshal(doc, &g); err != nil {
 		return nil, wrong("%s is no group: %w", f.Name, err)
 	}
-	if _, wrapped := g["group"]; wrapped {
-		if g, err = member(g, "", "group"); err != nil {
-			return nil, err
-		}
-	}
 	if _, there := g["name"]; there {
 		s.Say("group.name and the sizes of the configuration are left out: they are the step's")
 	}
 	for _, name := range []string{"id", "createdAt", "updatedAt"} { // of Spot's answers, which people paste
 		delete(g, name)
-	}
-	sizes, err := member(g, "group", "capacity")
-	if err != nil {
-		return nil, err
-	}
-	if unit, there := sizes["unit"]; there && unit != nil && unit != byInstances {
-		return nil, wrong("group.capacity.unit is %v; want %s, because machines are counted", unit, byInstances)
 	}
 	return g, nil
 }
@@ -120,11 +113,8 @@ func member(of document, path, name string) (document, error) {
 }
 
 // tag marks whose machines they are. Tags of the configuration win.
-func (s *session) tag(launch document) error {
-	list, ok := launch["tags"].([]any)
-	if !ok && launch["tags"] != nil {
-		return wrong("group.compute.launchSpecification.tags of the configuration is no list")
-	}
+func (s *session) tag(launch document) {
+	list, _ := launch["tags"].([]any)
 	own := s.Accesses.Tags(s.work)
 	for _, key := range slices.Sorted(maps.Keys(own)) {
 		if !slices.ContainsFunc(list, func(t any) bool { one, ok := t.(document); return ok && one["tagKey"] == key }) {
@@ -132,7 +122,6 @@ func (s *session) tag(launch document) error {
 		}
 	}
 	launch["tags"] = list
-	return nil
 }
 
 // sized is the group with a name and a size.

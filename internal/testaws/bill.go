@@ -14,7 +14,7 @@ import (
 // Bill counts what deployments ask of an account, for the table of a page of the
 // docs.
 type Bill struct {
-	world *World
+	calls func() []string // so far, by their operations
 	page  string
 	write bool
 
@@ -25,13 +25,17 @@ type Bill struct {
 // Bill begins to count. The page's table is written anew where the test was told to
 // update what it compares with.
 func (w *World) Bill(page string, update bool) *Bill {
-	return &Bill{world: w, page: page, write: update}
+	return NewBill(page, update, func() []string { return names(w.Calls()) })
+}
+
+// NewBill begins to count the calls of somebody else.
+func NewBill(page string, update bool, calls func() []string) *Bill {
+	return &Bill{calls: calls, page: page, write: update}
 }
 
 // Pace is that of waits (awswait.Pace). It is asked between two looks.
 func (b *Bill) Pace(time.Duration) time.Duration {
-	b.world.tb.Helper()
-	calls := len(b.world.Calls())
+	calls := len(b.calls())
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	b.looks = append(b.looks, calls)
@@ -43,17 +47,17 @@ func (b *Bill) Pace(time.Duration) time.Duration {
 // depends on how long that takes.
 func (b *Bill) Costs(tb testing.TB, row string, do func()) {
 	tb.Helper()
-	began := len(b.world.Calls())
+	began := len(b.calls())
 	b.looks = nil
 	do()
-	calls := b.world.Calls()
+	calls := b.calls()
 	var all []string
 	for i, from := range append([]int{began}, b.looks...) {
 		until := len(calls)
 		if i < len(b.looks) {
 			until = b.looks[i]
 		}
-		all = folded(all, names(calls[from:until]))
+		all = folded(all, calls[from:until])
 	}
 	count := map[string]int{}
 	for _, name := range all {
