@@ -384,3 +384,47 @@ func (s *stage) running(t *testing.T) string {
 	}
 	return *d.TaskDefinition.ContainerDefinitions[0].Image
 }
+
+// Capacity providers take the place of a launch type, and go again: by the documents,
+// and by a rollback.
+func TestCapacityProviders(t *testing.T) {
+	t.Parallel()
+	providers := func(s *stage) string {
+		t.Helper()
+		var names []string
+		for _, one := range s.live(t, "web").CapacityProviderStrategy {
+			names = append(names, *one.CapacityProvider)
+		}
+		return strings.Join(names, " ")
+	}
+	first := newStage(t)
+	first.succeeds(t, ecslane.OpRolling)
+	spot := first.next(t, "web:2")
+	spot.service = strings.Replace(first.service, "launchType: FARGATE", "capacityProviderStrategy: [{capacityProvider: FARGATE_SPOT, weight: 1}]", 1)
+	spot.succeeds(t, ecslane.OpRolling)
+	if got := providers(spot); got != "FARGATE_SPOT" {
+		t.Errorf("the capacity providers are %q; want FARGATE_SPOT", got)
+	}
+	spot.succeeds(t, ecslane.OpRollingRollback)
+	if got := providers(spot); got != "" || spot.running(t) != "web:1" {
+		t.Errorf("taken back the capacity providers are %q of %s; want none of web:1", got, spot.running(t))
+	}
+	again := spot.next(t, "web:3") // with them again
+	again.succeeds(t, ecslane.OpRolling)
+	back := again.next(t, "web:4")
+	back.service = first.service
+	back.compares(t, ecslane.OpDiff, "[TaskDefinition/web Service/web]", []string{`-      "capacityProvider": "FARGATE_SPOT",`, `+  "capacityProviderStrategy": [],`})
+	back.succeeds(t, ecslane.OpRolling)
+	if log := back.log(); providers(back) != "" || strings.Contains(log, "stays so") {
+		t.Errorf("without them in its documents the service has %q:\n%s", providers(back), log)
+	}
+	silent := back.next(t, "web:5")
+	silent.service = spot.service
+	silent.succeeds(t, ecslane.OpRolling)
+	silent = silent.next(t, "web:6")
+	silent.service = strings.Replace(first.service, "launchType: FARGATE\n", "", 1)
+	silent.succeeds(t, ecslane.OpRolling)
+	if got := providers(silent); got != "FARGATE_SPOT" {
+		t.Errorf("of documents that say nothing the capacity providers are %q; want those that there were", got)
+	}
+}

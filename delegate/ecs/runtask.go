@@ -22,6 +22,7 @@ const (
 	mostRun      = 10 // tasks of one call
 	mostStarted  = 128
 	roomEvery    = 30 * time.Second // between two tries where there was no room
+	reporting    = 15 * time.Second // is left of a step's time to say how things stood
 	stoppedState = "STOPPED"
 )
 
@@ -117,16 +118,33 @@ func (s once) start(ctx context.Context, in ecs.RunTaskInput) ([]types.Task, err
 			continue
 		}
 		if err := refusals(out.Failures); err != nil {
+			s.leave(all)
 			return all, err
+		}
+		if end, ok := ctx.Deadline(); ok && time.Until(end) < roomEvery+reporting {
+			s.leave(all)
+			return all, fault.New(fault.Conflict, "the cluster has no room for %d of the tasks: %s", left, reasons(out.Failures)).Causing(fault.ResourceLimitsFailure)
 		}
 		s.Say("The cluster has no room for %d of the tasks (%s); trying again", len(out.Failures), reasons(out.Failures))
 		select {
 		case <-ctx.Done():
+			s.leave(all)
 			return all, fmt.Errorf("wait for room in the cluster: %w", context.Cause(ctx))
 		case <-time.After(roomEvery):
 		}
 	}
 	return all, nil
+}
+
+// leave says which tasks go on, whose step doesn't.
+func (s once) leave(tasks []types.Task) {
+	var arns []string
+	for _, t := range tasks {
+		arns = append(arns, sdk.ToString(t.TaskArn))
+	}
+	if len(arns) > 0 {
+		s.Say("These tasks are left running: %s", strings.Join(arns, ", "))
+	}
 }
 
 // refusals are the failures to run a task that no time mends; nil if there are
@@ -187,7 +205,7 @@ func (s once) ended(ctx context.Context, definition string, started []types.Task
 		return awswait.State{Done: over == len(arns), Progress: fmt.Sprintf("Waiting for tasks to stop. %d of %d have", over, len(arns))}, nil
 	})
 	if err != nil {
-		s.Say("These tasks are left running: %s", strings.Join(arns, ", "))
+		s.leave(started)
 		return err
 	}
 	return s.judgeRuns(tasks, essential)

@@ -3,15 +3,20 @@ package ecs_test
 import (
 	"encoding/json"
 	"fmt"
+	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	scaling "github.com/aws/aws-sdk-go-v2/service/applicationautoscaling"
 	awsecs "github.com/aws/aws-sdk-go-v2/service/ecs"
 	"github.com/aws/aws-sdk-go-v2/service/ecs/types"
 
 	"github.com/slipway-cd/slipway/delegate/executor"
+	"github.com/slipway-cd/slipway/delegate/executor/executortest"
+	"github.com/slipway-cd/slipway/pkg/fault"
 	ecslane "github.com/slipway-cd/slipway/pkg/swimlane/ecs"
+	"github.com/slipway-cd/slipway/pkg/task"
 )
 
 // scales is what scales the service.
@@ -98,5 +103,15 @@ func TestRunManyTasks(t *testing.T) {
 	}
 	if len(tokens) != 3 || counts != "10 10 5 10 10 5 " {
 		t.Errorf("%d tokens, counts %s; want 3 of 10 10 5, twice", len(tokens), counts)
+	}
+}
+
+// A cluster without room fails the step before its time is up, by what is missing.
+func TestNoRoomForTasks(t *testing.T) {
+	t.Parallel()
+	s := newStage(t)
+	r, err := s.kind.Do(executortest.Ending(t.Context(), 30*time.Second), s.assignment(t, ecslane.OpRunTask, s.runs("migrate:noroom", "")), s.env.Env)
+	if err != nil || r.Status != task.Failed || !strings.Contains(r.Message, "the cluster has no room for 1 of the tasks") || !slices.Contains(r.FailureTypes, fault.ResourceLimitsFailure) {
+		t.Errorf("it is %s by %v: %s, %v\n%s", r.Status, r.FailureTypes, r.Message, err, s.log())
 	}
 }

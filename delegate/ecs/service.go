@@ -141,12 +141,20 @@ func (s *session) wantedUpdate(w *wanted, live *types.Service, definition string
 	if in.ServiceRegistries == nil && len(live.ServiceRegistries) > 0 {
 		in.ServiceRegistries = []types.ServiceRegistry{}
 	}
+	// So does a strategy by which capacity providers were chosen, for a launch type; where
+	// the document says neither, the cluster's own strategy may be meant.
+	byProviders := len(live.CapacityProviderStrategy) > 0
+	if byProviders && in.CapacityProviderStrategy == nil && w.create.LaunchType != "" {
+		in.CapacityProviderStrategy = []types.CapacityProviderStrategyItem{}
+	}
 	forGood := func(what, now, then string) {
 		if then != "" && now != then {
 			s.Warn("%s of service %s is %s and stays so for the service's lifetime; the definition says %s", what, w.name, now, then)
 		}
 	}
-	forGood("launchType", string(live.LaunchType), string(w.create.LaunchType))
+	if !byProviders {
+		forGood("launchType", string(live.LaunchType), string(w.create.LaunchType))
+	}
 	forGood("schedulingStrategy", string(live.SchedulingStrategy), string(w.create.SchedulingStrategy))
 	forGood("role", sdk.ToString(live.RoleArn), sdk.ToString(w.create.Role))
 	return &in

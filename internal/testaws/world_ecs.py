@@ -825,8 +825,10 @@ def update_service(self):
     if desired is not None and service.scheduling_strategy == "DAEMON":
         raise invalid("The desired count can't be set for a service with the DAEMON scheduling strategy.")
     spec = {**service.spec, **wanted}
-    if "capacityProviderStrategy" in wanted:
-        spec.pop("launchType", None)
+    if wanted.get("capacityProviderStrategy"):
+        service.launch_type = spec.pop("launchType", None) or getattr(service, "launch_type", None)
+    elif "capacityProviderStrategy" in wanted and getattr(service, "launch_type", None):
+        spec["launchType"] = service.launch_type
     if spec.get("taskDefinition"):
         # A revision that was deregistered stays in use, but no deployment begins with it.
         definition = self.ecs_backend.describe_task_definition(spec["taskDefinition"])
