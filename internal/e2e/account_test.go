@@ -58,3 +58,40 @@ func awsPipeline(id, deploymentType, deploy, back, output string) string {
               - step: {identifier: back, name: Back, type: BACK, timeout: 5m, spec: {}}
 `)
 }
+
+// phasedPipeline deploys the service web<id> to the infrastructure <id> of examples/<id>
+// in phases: a step makes what the machines move to, whose name it says, and another
+// one moves them. Then it runs a script, and rolls back if any of that should fail.
+func phasedPipeline(id, deploymentType, setup, spec, deploy, amount, output, back string) string {
+	return strings.NewReplacer("ID", id, "TYPE", deploymentType, "SETUP", setup, "SPEC", spec, "DEPLOY", deploy, "AMOUNT", amount, "OUTPUT", output, "BACK", back).Replace(`pipeline:
+  identifier: ID
+  name: ID
+  orgIdentifier: default
+  projectIdentifier: default_project
+  variables:
+    - {name: script, type: String, value: <+input>}
+  stages:
+    - stage:
+        identifier: deploy
+        name: deploy
+        type: Deployment
+        failureStrategies: [{onFailure: {errors: [AllErrors], action: {type: StageRollback}}}]
+        spec:
+          deploymentType: TYPE
+          service: {serviceRef: webID}
+          environment: {environmentRef: dev, infrastructureDefinitions: [{identifier: ID}]}
+          execution:
+            steps:
+              - step: {identifier: setup, name: Setup, type: SETUP, timeout: 5m, spec: SPEC}
+              - step: {identifier: canary, name: Canary, type: DEPLOY, timeout: 5m, spec: {AMOUNT: {type: Percentage, spec: {percentage: 50}}}}
+              - step: {identifier: all, name: All, type: DEPLOY, timeout: 5m, spec: {AMOUNT: {type: Count, spec: {count: 2}}}}
+              - step:
+                  identifier: check
+                  name: Check
+                  type: ShellScript
+                  timeout: 1m
+                  spec: {shell: Bash, onDelegate: true, source: {type: Inline, spec: {script: "echo <+execution.steps.setup.output.OUTPUT>; <+pipeline.variables.script>"}}}
+            rollbackSteps:
+              - step: {identifier: back, name: Back, type: BACK, timeout: 5m, spec: {}}
+`)
+}

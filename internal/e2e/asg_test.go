@@ -9,6 +9,7 @@ import (
 	"github.com/aws/aws-sdk-go-v2/service/autoscaling"
 	"github.com/aws/aws-sdk-go-v2/service/ec2"
 	elbtypes "github.com/aws/aws-sdk-go-v2/service/elasticloadbalancingv2/types"
+	"github.com/google/go-cmp/cmp"
 
 	"github.com/slipway-cd/slipway/internal/e2e"
 	"github.com/slipway-cd/slipway/internal/testaws"
@@ -155,5 +156,67 @@ func TestAsgSwapsAndBack(t *testing.T) {
 			t.Fatalf("what is rolled back is %s: %s", e.Status, e.Message)
 		}
 		serves("web-2", "b", "a")
+	})
+}
+
+// TestAsgMovesInPhasesAndBack: machines move in phases to a group of the next version,
+// and back where the stage fails; a preview says before what that group would be.
+func TestAsgMovesInPhasesAndBack(t *testing.T) {
+	t.Parallel()
+	onEveryHost(t, func(t *testing.T, start func(testing.TB) *e2e.Server) {
+		t.Helper()
+		s, w := start(t), testaws.NewWorld(t)
+		delegateOf(t, s, w)
+		images := map[string]string{}
+		for _, name := range []string{"web-1", "web-2"} {
+			images[name] = imageOf(t, w, name)
+		}
+		entities := byTheAccounts(asgEntities(t, w))
+		s.Apply(t, entities)
+		s.Apply(t, phasedPipeline("asg", "Asg", "AsgSetup", "{asgName: web, instances: {type: Fixed, spec: {min: 1, max: 4, desired: 2}}, resizeStrategy: resize_new_first}",
+			"AsgPhasedDeploy", "instanceSelection", "newAsgName", "AsgRollback"))
+		run := func(image, script string) e2e.Execution {
+			t.Helper()
+			s.Apply(t, strings.Replace(service(entities), "web-1", image, 1))
+			return finish(t, s, s.Begin(t, "asg", map[string]string{"variables.script": script}))
+		}
+		runs := func(image string, sizes map[string]int32) {
+			t.Helper()
+			out, err := autoscaling.NewFromConfig(w.Config()).DescribeAutoScalingGroups(t.Context(), &autoscaling.DescribeAutoScalingGroupsInput{})
+			if err != nil {
+				t.Fatal(err)
+			}
+			got := map[string]int32{}
+			for _, one := range out.AutoScalingGroups {
+				got[*one.AutoScalingGroupName] = *one.DesiredCapacity
+			}
+			if diff := cmp.Diff(sizes, got); diff != "" {
+				t.Errorf("the groups (-want +got):\n%s", diff)
+			}
+			var l api.PlacementList
+			if err := s.Call(t.Context(), "GET", "/v1/instances"+ofProject, nil, &l); err != nil {
+				t.Fatal(err)
+			}
+			if len(l.Placements) != 1 || l.Placements[0].Count != 2 || l.Placements[0].Artifact != images[image] {
+				t.Errorf("the ledger has %+v; want two machines of %s", l.Placements, image)
+			}
+		}
+		if e := run("web-1", "true"); e.Status != "Success" {
+			t.Fatalf("the first deployment is %s: %s", e.Status, e.Message)
+		}
+		runs("web-1", map[string]int32{"web__1": 2})
+		s.Apply(t, strings.Replace(service(entities), "web-1", "web-2", 1))
+		d := preview(t, s, "asg", map[string]string{"variables.script": "true"})
+		if !slices.Equal(d.Changed, []string{"LaunchTemplate/web__2"}) || !strings.Contains(d.Diff, "--- LaunchTemplate/web__1\n") {
+			t.Errorf("the preview tells of %v:\n%s", d.Changed, d.Diff)
+		}
+		if e := run("web-2", "exit 1"); e.Status != "Failed" || e.Root.Find("back").Status != "Success" {
+			t.Fatalf("what is rolled back is %s: %s", e.Status, e.Message)
+		}
+		runs("web-1", map[string]int32{"web__1": 2})
+		if e := run("web-2", "true"); e.Status != "Success" {
+			t.Fatalf("the next deployment is %s: %s", e.Status, e.Message)
+		}
+		runs("web-2", map[string]int32{"web__1": 0, "web__2": 2})
 	})
 }

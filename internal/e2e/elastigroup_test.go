@@ -36,7 +36,8 @@ func TestElastigroupsRollOutAndBack(t *testing.T) {
 		}
 		entities := spotEntities(t)
 		s.Apply(t, entities)
-		s.Apply(t, elastigroupPipeline)
+		s.Apply(t, phasedPipeline("spot", "Elastigroup", "ElastigroupSetup", "{name: web, instances: {type: Fixed, spec: {min: 1, max: 4, desired: 2}}}",
+			"ElastigroupDeploy", "newService", "newElastigroupName", "ElastigroupRollback"))
 		run := func(image, script string) e2e.Execution {
 			t.Helper()
 			s.Apply(t, strings.Replace(service(entities), "web-1", image, 1))
@@ -72,35 +73,3 @@ func TestElastigroupsRollOutAndBack(t *testing.T) {
 		runs("web-2", fmt.Sprintf("web__1: 0 to 4, 0 desired of %s, 0 there", images["web-1"]), group(2, "web-2"))
 	})
 }
-
-const elastigroupPipeline = `pipeline:
-  identifier: spot
-  name: Spot
-  orgIdentifier: default
-  projectIdentifier: default_project
-  variables:
-    - {name: script, type: String, value: <+input>}
-  stages:
-    - stage:
-        identifier: deploy
-        name: deploy
-        type: Deployment
-        failureStrategies: [{onFailure: {errors: [AllErrors], action: {type: StageRollback}}}]
-        spec:
-          deploymentType: Elastigroup
-          service: {serviceRef: webspot}
-          environment: {environmentRef: dev, infrastructureDefinitions: [{identifier: spot}]}
-          execution:
-            steps:
-              - step: {identifier: setup, name: Setup, type: ElastigroupSetup, timeout: 5m, spec: {name: web, instances: {type: Fixed, spec: {min: 1, max: 4, desired: 2}}}}
-              - step: {identifier: canary, name: Canary, type: ElastigroupDeploy, timeout: 5m, spec: {newService: {type: Percentage, spec: {percentage: 50}}}}
-              - step: {identifier: all, name: All, type: ElastigroupDeploy, timeout: 5m, spec: {newService: {type: Count, spec: {count: 2}}}}
-              - step:
-                  identifier: check
-                  name: Check
-                  type: ShellScript
-                  timeout: 1m
-                  spec: {shell: Bash, onDelegate: true, source: {type: Inline, spec: {script: "echo <+execution.steps.setup.output.newElastigroupName>; <+pipeline.variables.script>"}}}
-            rollbackSteps:
-              - step: {identifier: back, name: Back, type: ElastigroupRollback, timeout: 5m, spec: {}}
-`
