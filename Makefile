@@ -66,7 +66,7 @@ chaos: ## Make FAULTS (1000) random faults under load on one machine, a fifth as
 	go test ./internal/e2e -run '^(TestChaos|TestChaosOnAWS|TestFaultsOnAWS)$$' -count=1 -v -timeout 2h -faults $(or $(FAULTS),1000) -seed $(or $(SEED),0)
 
 .PHONY: counts
-counts: setup synth ## Count what pipelines take of AWS, those of a thousand steps too: docs/cost.md
+counts: setup synth ## Count what all pipelines of docs/cost.md take of AWS, those of a thousand steps too
 	go test ./internal/e2e -run '^TestCountsOnAWS$$' -count=1 -v -timeout 1h -thousand
 
 .PHONY: bench
