@@ -35,6 +35,10 @@ func (c *Catalog) apart(ctx context.Context, e *entity.Entity, d Draft, stored s
 			File: d.File, Path: f.At.Path, Line: f.At.Node.Line, Column: f.At.Node.Column, Severity: "error", Code: "WRONG_VALUE", Message: message,
 		})
 	}
+	at := address(e)
+	if at != "" {
+		values[addressName] = at
+	}
 	for _, f := range e.Values.Found {
 		switch kept, ok := known[f.Name]; {
 		case f.Gone:
@@ -42,6 +46,8 @@ func (c *Catalog) apart(ctx context.Context, e *entity.Entity, d Draft, stored s
 			continue
 		case f.Text != argo.Kept:
 			values[f.Name] = f.Text
+		case ok && known[addressName] != at: // who may edit it could have it sent to himself
+			wrong(f, fmt.Sprintf("found %s, but the value is kept for another address; write the value again", argo.Kept))
 		case ok:
 			values[f.Name] = kept
 		default:
@@ -66,6 +72,20 @@ func (c *Catalog) apart(ctx context.Context, e *entity.Entity, d Draft, stored s
 	}
 	whole := string(kept)
 	return text, &whole, nil
+}
+
+// addressName is the name by which the address that values are for is kept with them.
+const addressName = "@"
+
+// address is where the values of a document are sent to.
+func address(e *entity.Entity) string {
+	switch {
+	case e.Repository != nil:
+		return e.Repository.URL
+	case e.Cluster != nil:
+		return e.Cluster.Server
+	}
+	return ""
 }
 
 // tooShort is a value that may well stand in a text by chance.

@@ -31,10 +31,14 @@ type Config struct {
 }
 
 // Catalog holds the use cases.
-type Catalog struct{ Config }
+type Catalog struct {
+	Config
+
+	near *neighbours // of a set that is saved together
+}
 
 // New makes a Catalog.
-func New(cfg Config) *Catalog { return &Catalog{cfg} }
+func New(cfg Config) *Catalog { return &Catalog{Config: cfg} }
 
 // options say what a draft is checked against.
 func (c *Catalog) options(d Draft) entity.Options {
@@ -181,6 +185,11 @@ func (c *Catalog) fitted(ctx context.Context, r reading, saved Find) (prepared, 
 		return prepared{}, err
 	}
 	p.warnings = append(p.warnings, unfit...)
+	clashes, err := c.beside(ctx, e, d)
+	if err != nil {
+		return prepared{}, err
+	}
+	p.warnings = append(p.warnings, clashes...)
 	untrusted, err := c.untrusted(ctx, e, key, d)
 	if err != nil {
 		return prepared{}, err

@@ -103,6 +103,7 @@ func (c *Catalog) prepareAll(ctx context.Context, set []Draft) ([]prepared, *vie
 	then := c.Store
 	then.Entities = v
 	in := New(Config{Store: then, Secret: c.Secret, Options: c.Options, Now: c.Now})
+	in.near = &neighbours{}
 	read := make([]reading, len(set))
 	var bad faults
 	for i, d := range set {
@@ -112,6 +113,9 @@ func (c *Catalog) prepareAll(ctx context.Context, set []Draft) ([]prepared, *vie
 		}
 		read[i] = reading{draft: d, entity: e, report: report, good: err == nil}
 		v.add(e, d)
+		if err == nil {
+			in.near.set = append(in.near.set, e)
+		}
 	}
 	if err := v.prefetch(ctx); err != nil {
 		return nil, nil, err

@@ -133,6 +133,11 @@ func (r *Report) Doubtf(v Value, code, format string, args ...any) {
 	r.add(severity, v.Pos(r), code, format, args...)
 }
 
+// WarnAt adds a warning at a place.
+func (r *Report) WarnAt(p Pos, code, format string, args ...any) {
+	r.add(Warning, p, code, format, args...)
+}
+
 // ErrorAt adds an error at a place.
 func (r *Report) ErrorAt(p Pos, code, format string, args ...any) {
 	r.add(Error, p, code, format, args...)

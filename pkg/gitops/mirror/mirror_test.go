@@ -2,6 +2,7 @@ package mirror_test
 
 import (
 	"encoding/json"
+	"errors"
 	"path/filepath"
 	"strings"
 	"testing"
@@ -72,9 +73,10 @@ func (b *bench) ok(err error) {
 	}
 }
 
-func (b *bench) save(doc string) catalog.Result {
+func (b *bench) save(doc string, where ...ref.Scope) catalog.Result {
 	b.Helper()
-	r, err := b.catalog.Save(b.Context(), catalog.Draft{Scope: scope(), Agent: "eu1", YAML: []byte(doc), Version: catalog.AnyVersion}, audit.Author{Actor: "ann"})
+	to := append(where, scope())[0]
+	r, err := b.catalog.Save(b.Context(), catalog.Draft{Scope: to, Agent: "eu1", YAML: []byte(doc), Version: catalog.AnyVersion}, audit.Author{Actor: "ann"})
 	b.ok(err)
 	return r
 }
@@ -177,13 +179,70 @@ stringData:
 func TestAValueThatIsNowhere(t *testing.T) {
 	t.Parallel()
 	b := setup(t)
+	kept := strings.Replace(repository, "name: app", "name: kept", 1)
+	b.save(strings.Replace(kept, "PASSWORD", "hunter2-of-ann", 1))
 	for doc, want := range map[string]string{
 		strings.Replace(repository, "PASSWORD", "<kept>", 1):                                                              "no value is kept",
+		strings.Replace(strings.Replace(kept, "PASSWORD", "<kept>", 1), "example.com", "example.org", 1):                  "is kept for another address",
 		strings.Replace(repository, "PASSWORD", "&it hunter2-of-ann", 1) + "  bearerToken: *it\n# hunter2-of-ann again\n": "can't be taken out",
 	} {
-		_, err := b.catalog.Save(t.Context(), catalog.Draft{Scope: scope(), Agent: "eu1", YAML: []byte(doc)}, audit.Author{Actor: "ann"})
+		_, err := b.catalog.Save(t.Context(), catalog.Draft{Scope: scope(), Agent: "eu1", YAML: []byte(doc), Version: catalog.AnyVersion}, audit.Author{Actor: "ann"})
 		if !fault.Is(err, fault.Invalid) || !strings.Contains(err.Error(), want) || strings.Contains(err.Error(), "hunter2") {
 			t.Errorf("%v; want %q", err, want)
+		}
+	}
+}
+
+// TestDocumentsBesideEachOther: one agent has one application of a name and one
+// cluster of a server, and a project's bounds are told when an application is saved.
+func TestDocumentsBesideEachOther(t *testing.T) {
+	t.Parallel()
+	b := setup(t)
+	b.save("gitopsAgent: {identifier: all, name: all}", ref.Scope{Account: "acme"})
+	app := func(name, agent, spec string) string {
+		return "apiVersion: argoproj.io/v1alpha1\nkind: Application\nmetadata: {name: " + name + ", annotations: {slipway.dev/agent: " + agent + "}}\nspec: {" +
+			"source: {repoURL: https://git.example.com/a.git, path: .}, " + spec + "}\n"
+	}
+	cluster := func(id string) string {
+		return "gitopsCluster: {identifier: " + id + ", name: " + id + ", agentIdentifier: eu1, cluster: {server: https://us, name: us}}"
+	}
+	const team = "apiVersion: argoproj.io/v1alpha1\nkind: AppProject\nmetadata: {name: team, annotations: {slipway.dev/agent: eu1}}\n" +
+		"spec: {sourceRepos: ['https://git.example.com/b.git'], destinations: [{name: us, namespace: web}]}\n"
+	other := ref.Scope{Account: "acme", Org: "default", Project: "other"}
+	b.save(app("web", "account.all", "destination: {name: in-cluster}"), other)
+	for _, c := range []struct {
+		name string
+		docs []string
+		want []string // codes of findings
+	}{
+		{"the name of another project's", []string{app("web", "account.all", "destination: {name: in-cluster}")}, []string{"SAME_NAME"}},
+		{"that name of an agent of its own", []string{app("web", "eu1", "destination: {name: in-cluster}")}, nil},
+		{"a project and a cluster that aren't there", []string{app("a", "eu1", "project: team, destination: {name: us}"), app("b", "eu1", "destination: {name: us}")}, []string{"NOT_PERMITTED", "NOT_PERMITTED"}},
+		{"what the project hasn't", []string{app("a", "eu1", "project: team, destination: {name: us, namespace: db}"), team, cluster("us")}, []string{"NOT_PERMITTED", "NOT_PERMITTED"}},
+		{"two clusters of one server", []string{cluster("us"), cluster("us2")}, []string{"SAME_SERVER", "SAME_SERVER"}},
+	} {
+		var set []catalog.Draft
+		for _, doc := range c.docs {
+			set = append(set, catalog.Draft{Scope: scope(), YAML: []byte(doc), Version: catalog.AnyVersion})
+		}
+		results, err := b.catalog.CheckAll(t.Context(), set)
+		var got []string
+		for _, r := range results {
+			for _, w := range r.Warnings {
+				if w.Code != "UNKNOWN_REFERENCE" {
+					got = append(got, w.Code)
+				}
+			}
+		}
+		var f *fault.Error
+		if errors.As(err, &f) {
+			got = nil
+			for _, d := range f.Details {
+				got = append(got, d.Code)
+			}
+		}
+		if diff := cmp.Diff(c.want, got); diff != "" {
+			t.Errorf("%s: %v (-want +got):\n%s", c.name, err, diff)
 		}
 	}
 }
