@@ -1,6 +1,7 @@
 package awscdk
 
 import (
+	"bytes"
 	"cmp"
 	"context"
 	"encoding/json"
@@ -45,7 +46,7 @@ func (j *job) deploy(ctx context.Context, options []string) (task.Result, error)
 	if err != nil {
 		return task.Result{}, err
 	}
-	last, err := earlier(known)
+	last, err := read(known.Earlier)
 	if err != nil {
 		return task.Result{}, err
 	}
@@ -53,7 +54,11 @@ func (j *job) deploy(ctx context.Context, options []string) (task.Result, error)
 	if err != nil {
 		return task.Result{}, err
 	}
-	if _, err := j.Env.Provision(ctx, provision.Begun, struct{}{}); err != nil {
+	var was before
+	if e := known.Earlier; e != nil {
+		was.Earlier = &provision.Done{Execution: e.Execution, Status: e.Status, At: e.At, Inputs: e.Inputs}
+	}
+	if _, err := j.Env.Provision(ctx, provision.Begun, was); err != nil {
 		return task.Result{}, err
 	}
 	return j.apply(ctx, now, options, j.spec.Parameters, last, provision.Applied)
@@ -91,14 +96,14 @@ func (j *job) place() (steps.Place, error) {
 	return at, nil
 }
 
-// earlier is how the last execution before this one has deployed; nil: none has.
-func earlier(known provision.Known) (*made, error) {
-	if known.Earlier == nil {
+// read reads how an execution has deployed; nil: none has.
+func read(done *provision.Done) (*made, error) {
+	if done == nil {
 		return nil, nil //nolint:nilnil // see above
 	}
 	var m made
-	if err := json.Unmarshal(known.Earlier.Inputs, &m); err != nil {
-		return nil, fmt.Errorf("read how execution %s has deployed: %w", known.Earlier.Execution, err)
+	if err := json.Unmarshal(done.Inputs, &m); err != nil {
+		return nil, fmt.Errorf("read how execution %s has deployed: %w", done.Execution, err)
 	}
 	return &m, nil
 }
@@ -195,40 +200,76 @@ func (j *job) commit(ctx context.Context) (string, error) {
 }
 
 // rollback has cdk deploy as the last execution before this one did, what is in
-// the workspace now.
+// the workspace now. What another execution has deployed since stays.
 func (j *job) rollback(ctx context.Context) (task.Result, error) {
 	known, err := j.Env.Provisions(ctx)
 	if err != nil {
 		return task.Result{}, err
 	}
-	last, err := earlier(known)
+	done, since, err := earlier(known)
+	if err != nil {
+		return task.Result{}, err
+	}
+	if since != "" {
+		j.Say("Nothing is rolled back: execution %s has deployed by the provisioner %s since, and that stays.", since, j.work.Provisioner.Identifier)
+		return nothing()
+	}
+	last, err := read(done)
 	if err != nil {
 		return task.Result{}, err
 	}
 	if last == nil {
 		j.Say("Nothing to roll back to: no execution has deployed by the provisioner %s with success before this one.", j.work.Provisioner.Identifier)
-		return task.Result{Status: task.Succeeded, Outputs: json.RawMessage(`{"output":{}}`)}, nil
+		return nothing()
 	}
 	at, err := j.place()
 	if err != nil {
 		return task.Result{}, err
 	}
 	if last.Place != at {
-		return task.Result{}, wrong("execution %s has deployed by the provisioner %s with %s, and this one with %s: what is to be deployed here isn't known", known.Earlier.Execution, j.work.Provisioner.Identifier, last.Place, at)
+		return task.Result{}, wrong("execution %s has deployed by the provisioner %s with %s, and this one with %s: what is to be deployed here isn't known", done.Execution, j.work.Provisioner.Identifier, last.Place, at)
 	}
 	if last.Secret {
-		return task.Result{}, wrong("the commandOptions of execution %s held a secret and aren't kept, so it can't be deployed again as it was: give cdk secrets by envVariables", known.Earlier.Execution)
+		return task.Result{}, wrong("the commandOptions of execution %s held a secret and aren't kept, so it can't be deployed again as it was: give cdk secrets by envVariables", done.Execution)
 	}
 	options, err := workspace.Words(last.Options)
 	if err != nil {
 		return task.Result{}, err
 	}
-	j.Say("Going back to how execution %s has deployed.", known.Earlier.Execution)
+	j.Say("Going back to how execution %s has deployed.", done.Execution)
 	j.spec.App = last.App
 	if err := j.differs(ctx, *last); err != nil {
 		return task.Result{}, err
 	}
 	return j.apply(ctx, *last, options, last.Parameters, last, provision.RolledBack)
+}
+
+// nothing is the end of a rollback that has run nothing.
+func nothing() (task.Result, error) {
+	return task.Result{Status: task.Succeeded, Outputs: json.RawMessage(`{"output":{}}`)}, nil
+}
+
+// before is what an execution finds before it deploys.
+type before struct {
+	Earlier *provision.Done `json:"earlier,omitempty"` // nil: nobody had deployed
+}
+
+// earlier is the deployment to which a rollback leads; nil: there is none. since
+// names an execution that has deployed after this one. One that has only taken its
+// own deployment back, to what this one had made, counts for nothing.
+func earlier(known provision.Known) (done *provision.Done, since string, err error) {
+	done = known.Earlier
+	if known.Own == nil || done == nil || !done.At.After(known.Own.At) {
+		return done, "", nil
+	}
+	if done.Status != provision.RolledBack || !bytes.Equal(done.Inputs, known.Own.Inputs) {
+		return nil, done.Execution, nil
+	}
+	var was before
+	if err := json.Unmarshal(known.Own.Before, &was); err != nil {
+		return nil, "", fmt.Errorf("read what was deployed before this execution: %w", err)
+	}
+	return was.Earlier, "", nil
 }
 
 // differs tells in what the deployment won't be as it was.

@@ -241,6 +241,37 @@ func TestRollbackOfAStrangersStack(t *testing.T) {
 
 // What the template's parameters are comes from files and overrides, the later of
 // which win; what the template doesn't know is told and left out.
+// A rollback takes nothing back that another execution has made since, and what its
+// own has made also where another one has come and gone.
+func TestRollbackAfterAnotherDeployment(t *testing.T) {
+	t.Parallel()
+	for name, c := range map[string]struct {
+		between func(t *testing.T, s *stage)
+		want    string
+	}{
+		"which stays": {func(t *testing.T, s *stage) {
+			t.Helper()
+			s.next("e3").succeeds(t, makes(template("Theirs")))
+		}, "Theirs"},
+		"which was taken back": {func(t *testing.T, s *stage) {
+			t.Helper()
+			s.next("e3").succeeds(t, makes(template("Theirs")))
+			s.succeeds(t, steps.Spec{Op: steps.OpRollback})
+			s.is(t, "New")
+		}, "Old"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			s := newStage(t)
+			s.succeeds(t, makes(template("Old")))
+			s.next("e2").succeeds(t, makes(template("New")))
+			c.between(t, s)
+			s.next("e2").succeeds(t, steps.Spec{Op: steps.OpRollback})
+			s.is(t, c.want)
+		})
+	}
+}
+
 func TestParameters(t *testing.T) {
 	t.Parallel()
 	file := func(text string) lane.Manifest { return lane.Manifest{ID: "p", Store: task.Store{Inline: text}} }

@@ -1,6 +1,7 @@
 package cloudformation
 
 import (
+	"bytes"
 	"context"
 	"encoding/json"
 	"fmt"
@@ -59,7 +60,7 @@ func (s *session) rollback(ctx context.Context) (task.Result, error) {
 
 // earlier is what the stack was made of before the execution; nil: there was none.
 func (s *session) earlier(read provision.Known) (*made, error) {
-	if e := read.Earlier; e != nil && e.Status != provision.Destroyed {
+	if e := read.Earlier; e != nil && e.Status != provision.Destroyed && !backTo(*e, *read.Own) {
 		var m made
 		if err := json.Unmarshal(e.Inputs, &m); err != nil {
 			return nil, fmt.Errorf("decode what execution %s has made: %w", e.Execution, err)
@@ -77,6 +78,12 @@ func (s *session) earlier(read provision.Known) (*made, error) {
 		s.Say("Going back to what stack %s was before this execution", s.spec.Stack)
 	}
 	return was.Made, nil
+}
+
+// backTo says whether what an execution has done last was to go back to what
+// another one had made.
+func backTo(done, own provision.Done) bool {
+	return done.Status == provision.RolledBack && done.At.After(own.At) && bytes.Equal(done.Inputs, own.Inputs)
 }
 
 // rested is the stack once nothing changes it any more, whoever has begun that:

@@ -34,6 +34,7 @@ type Env struct {
 	// those before.
 	Execution string
 	provided  []provision.Done // the newest first
+	done      int64            // how often one of them has done something
 }
 
 // New makes an Env whose Resolve answers with the texts changed by resolve;
@@ -111,6 +112,8 @@ func (e *Env) provision(_ context.Context, status provision.Status, data any) (p
 	if at >= 0 {
 		e.provided = slices.Delete(e.provided, at, at+1)
 	}
+	e.done++
+	p.At = time.Unix(e.done, 0)
 	e.provided = append([]provision.Done{p}, e.provided...)
 	return p, nil
 }
