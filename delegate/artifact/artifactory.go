@@ -5,7 +5,6 @@ import (
 	"encoding/json"
 	"fmt"
 	"net/http"
-	"net/url"
 	"path"
 	"strings"
 	"time"
@@ -65,20 +64,6 @@ func (a *artifactory) id(f file) string {
 	}
 	whole := path.Join(f.Path, f.Name)
 	return strings.TrimPrefix(strings.TrimPrefix(whole, strings.Trim(a.spec.Path, "/")), "/")
-}
-
-// largestFile is how much of a file is read, in bytes.
-const largestFile = 100 << 20
-
-// File reads the file that an artifact of Artifactory is. The request is sent over
-// t; nil is a transport with net/http's defaults.
-func File(ctx context.Context, a lookup.Artifact, t http.RoundTripper) ([]byte, error) {
-	if a.Artifactory == nil || a.Artifactory.Image != "" {
-		return nil, fault.New(fault.Invalid, "an artifact of the type %s is no file", a.Type).Causing(fault.ConfigurationFailure)
-	}
-	at := url.URL{Path: path.Join("/", a.Artifactory.Repository, a.Artifactory.Path, a.Choice.Version)}
-	answer, err := restapi.New(a.Artifactory.Server, t).Do(ctx, restapi.Request{Method: http.MethodGet, Path: at.EscapedPath(), Most: largestFile})
-	return answer.Body, err
 }
 
 // manifest says whether a file is what a tag stands for: the list of its

@@ -180,7 +180,7 @@ func TestFileOfArtifactory(t *testing.T) {
 		return artifact.File(t.Context(), lookup.Artifact{
 			Type: "ArtifactoryRegistry", Choice: lookup.Choice{Version: version},
 			Artifactory: &lookup.Artifactory{Server: basic("https://acme.jfrog.io/artifactory"), Repository: "files", Path: "/builds/", Image: image},
-		}, via)
+		}, via, 2)
 	}
 	if doc, err := file("2/web app.zip", ""); err != nil || string(doc) != "PK" {
 		t.Errorf("got %q, %v", doc, err)
@@ -190,6 +190,53 @@ func TestFileOfArtifactory(t *testing.T) {
 	}
 	if _, err := file("2", "acme.jfrog.io/files/web"); err == nil || !strings.Contains(err.Error(), "an artifact of the type ArtifactoryRegistry is no file") {
 		t.Errorf("an image: %v", err)
+	}
+}
+
+// TestFileOfNexus: of a component of Maven the file that is meant, and no other of
+// its files; of a raw repository the file itself.
+func TestFileOfNexus(t *testing.T) {
+	t.Parallel()
+	via := vendor(t, "GET nexus.example.com/", func(w http.ResponseWriter, r *http.Request) {
+		asset := func(of string, paths ...string) {
+			var all []string
+			for _, p := range paths {
+				all = append(all, fmt.Sprintf(`{"downloadUrl":"https://elsewhere.example.com/%[1]s","path":%[1]q}`, p))
+			}
+			fmt.Fprintf(w, `{"items":[{%s,"assets":[%s]}]}`, of, strings.Join(all, ","))
+		}
+		const at = "com/acme/web/1.2/web-1.2"
+		switch q := r.URL.Query(); {
+		case r.URL.Path == "/service/rest/v1/search" && q.Get("format") == "raw":
+			asset(`"name":"/builds/web app.zip"`, "/builds/web app.zip")
+		case r.URL.Path == "/service/rest/v1/search":
+			asset(`"name":"web","version":"1.2"`, at+".pom", at+".zip.sha1", at+"-sources.jar", at+".zip", at+".war")
+		case strings.HasPrefix(r.URL.Path, "/repository/r/"):
+			fmt.Fprint(w, strings.TrimPrefix(r.URL.EscapedPath(), "/repository/r/"))
+		}
+	})
+	for name, c := range map[string]struct {
+		of      lookup.Nexus
+		version string
+		want    string
+	}{
+		"a zip":         {lookup.Nexus{Format: "maven", Group: "com.acme", Artifact: "web"}, "1.2", "com/acme/web/1.2/web-1.2.zip"},
+		"an extension":  {lookup.Nexus{Format: "maven", Group: "com.acme", Artifact: "web", Extension: "war"}, "1.2", "com/acme/web/1.2/web-1.2.war"},
+		"a classifier":  {lookup.Nexus{Format: "maven", Group: "com.acme", Artifact: "web", Classifier: "sources"}, "1.2", "com/acme/web/1.2/web-1.2-sources.jar"},
+		"no such file":  {lookup.Nexus{Format: "maven", Group: "com.acme", Artifact: "web", Extension: "ear"}, "1.2", "version 1.2 of it has no file that ends in .ear"},
+		"no version":    {lookup.Nexus{Format: "maven", Group: "com.acme", Artifact: "web"}, "1.3", "it has no version 1.3"},
+		"a raw file":    {lookup.Nexus{Format: "raw", Group: "/builds"}, "/builds/web app.zip", "builds/web%20app.zip"},
+		"an image":      {lookup.Nexus{Format: "docker", Package: "web", Image: "nexus.example.com/web"}, "1.2", "is no file"},
+		"another group": {lookup.Nexus{Format: "raw", Group: "/other"}, "/other/web.zip", "it has no version /other/web.zip"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			c.of.Server, c.of.Repository = basic("https://nexus.example.com"), "r"
+			doc, err := artifact.File(t.Context(), lookup.Artifact{Type: "Nexus3Registry", Name: "it", Choice: lookup.Choice{Version: c.version}, Nexus: &c.of}, via, 100)
+			if got := fmt.Sprint(string(doc), err); err == nil && string(doc) != c.want || err != nil && !strings.Contains(got, c.want) {
+				t.Errorf("got %q, %v; want %s", doc, err, c.want)
+			}
+		})
 	}
 }
 

@@ -34,8 +34,9 @@ const (
 
 // Config is what the executor needs.
 type Config struct {
-	Git      *gitfetch.Fetcher
-	Accesses *aws.Accesses
+	Git       *gitfetch.Fetcher
+	Accesses  *aws.Accesses
+	Transport http.RoundTripper // to Artifactory and Nexus; nil: net/http's
 	// Pace is how often a function that changes is looked at; nil:
 	// awswait.Function.
 	Pace awswait.Pace

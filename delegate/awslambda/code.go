@@ -14,6 +14,7 @@ import (
 	"github.com/aws/aws-sdk-go-v2/service/s3"
 	"github.com/aws/smithy-go"
 
+	"github.com/slipway-cd/slipway/delegate/artifact"
 	"github.com/slipway-cd/slipway/delegate/aws"
 	"github.com/slipway-cd/slipway/pkg/fault"
 	"github.com/slipway-cd/slipway/pkg/task/lookup"
@@ -69,6 +70,8 @@ func (s *session) artifact(ctx context.Context) (code, error) {
 		return s.imageOf(ctx, a)
 	case a.S3 != nil:
 		return s.objectOf(ctx, a)
+	case a.IsFile():
+		return s.fileOf(ctx, a)
 	}
 	return code{}, fault.New(fault.Unsupported, "a function can't be made of an artifact of the type %s", a.Type)
 }
@@ -132,6 +135,17 @@ func (s *session) objectOf(ctx context.Context, a *lookup.Artifact) (code, error
 	}
 	s.Say("Code: %s, which is in another region than the function: the delegate sends it", what)
 	return c.sent(ctx)
+}
+
+// fileOf is a zip of Artifactory or Nexus, which the delegate sends.
+func (s *session) fileOf(ctx context.Context, a *lookup.Artifact) (code, error) {
+	what := a.Choice.Version + " of " + a.Name
+	s.Say("Code: %s, which the delegate sends", what)
+	zip, err := artifact.File(ctx, *a, s.cfg.Transport, maxZip)
+	if fault.Is(err, fault.TooLarge) {
+		err = wrong("%s has more than 50 MB, which is the most that can be sent to Lambda; put it into a bucket of S3 in the function's region", what)
+	}
+	return code{name: a.Choice.Version, zip: zip}, err
 }
 
 // sent is code that the delegate sends to Lambda.

@@ -161,6 +161,9 @@ func isFile(a lookup.Artifact) bool {
 	return a.S3 != nil || a.Artifactory != nil && a.Artifactory.Image == ""
 }
 
+// maxArtifact bounds a file of Artifactory, in bytes.
+const maxArtifact = 100 << 20
+
 // bring brings an artifact that is a file into a folder of the workspace and gives
 // its path on the machine.
 func (j *job) bring(ctx context.Context, a lookup.Artifact, into string) (string, error) {
@@ -175,7 +178,7 @@ func (j *job) bring(ctx context.Context, a lookup.Artifact, into string) (string
 		}
 	} else {
 		from = path.Join(a.Artifactory.Repository, a.Artifactory.Path, a.Choice.Version) + " of Artifactory"
-		doc, err = artifact.File(ctx, a, j.cfg.Transport)
+		doc, err = artifact.File(ctx, a, j.cfg.Transport, maxArtifact)
 	}
 	if err != nil {
 		return "", err

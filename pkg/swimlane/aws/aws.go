@@ -63,7 +63,8 @@ func Store(d *document.Decoder, v yamldoc.Value, what string, more ...string) *f
 }
 
 // Sources is the rule of a service's artifacts of which only some sources can be
-// deployed. cant begins the sentence about another one.
+// deployed: a type, or TYPE/FORMAT of a repository. cant begins the sentence about
+// another one.
 func Sources(d *swimlane.Decoder, cant string, can ...string) document.Rule {
 	artifacts, check := d.Common["artifacts"], taken(d, cant, can)
 	return func(v yamldoc.Value) {
@@ -102,9 +103,18 @@ func AllSources(d *swimlane.Decoder, cant string, can ...string) document.Rule {
 func taken(d *swimlane.Decoder, cant string, can []string) document.Rule {
 	return func(source yamldoc.Value) {
 		typ := document.Peek(source, "type")
-		if typ != "" && !strings.Contains(typ, "<+") && !slices.Contains(can, typ) {
-			d.Unsupported(document.Child(source, "type"), "%s an artifact of %s yet; want one of %s", cant, typ, strings.Join(can, ", "))
+		if typ == "" || strings.Contains(typ, "<+") || slices.Contains(can, typ) {
+			return
 		}
+		at, spec := document.Child(source, "type"), document.Child(source, "spec")
+		if slices.ContainsFunc(can, func(one string) bool { return strings.HasPrefix(one, typ+"/") }) {
+			format := document.Peek(spec, "repositoryFormat")
+			if format == "" || strings.Contains(format, "<+") || slices.Contains(can, typ+"/"+format) {
+				return // one that nobody knows is refused by the source itself
+			}
+			at, typ = document.Child(spec, "repositoryFormat"), typ+"/"+format
+		}
+		d.Unsupported(at, "%s an artifact of %s yet; want one of %s", cant, typ, strings.Join(can, ", "))
 	}
 }
 

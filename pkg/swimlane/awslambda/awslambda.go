@@ -38,7 +38,7 @@ func Lane() swimlane.Lane {
 // needed later but what all services have.
 func decodeService(d *swimlane.Decoder, v yamldoc.Value) any {
 	d.Fields(v, document.Merge(d.Common, document.Keys{
-		"artifacts":              aws.Sources(d, "a function can't be made of", "AmazonS3", "Ecr"),
+		"artifacts":              aws.Sources(d, "a function can't be made of", "AmazonS3", "Ecr", "ArtifactoryRegistry/generic", "Nexus3Registry/maven", "Nexus3Registry/raw"),
 		"manifestConfigurations": d.Refuse("a choice of manifests isn't supported: a function has one definition"),
 		"hooks":                  d.Refuse("hooks of functions aren't supported"),
 	}))

@@ -29,7 +29,7 @@ func complete(t Target) error {
 		return fault.New(fault.Invalid, "the service has no manifest of the type %s", definition).Causing(fault.ConfigurationFailure)
 	case t.Artifact == nil:
 		return fault.New(fault.Invalid, "the service has no artifact, which is the function's code").Causing(fault.ConfigurationFailure)
-	case t.Artifact.S3 == nil && t.Artifact.ECR == nil:
+	case t.Artifact.S3 == nil && t.Artifact.ECR == nil && !t.Artifact.IsFile():
 		return fault.New(fault.Unsupported, "a function can't be made of an artifact of the type %s", t.Artifact.Type).Causing(fault.ConfigurationFailure)
 	}
 	return nil

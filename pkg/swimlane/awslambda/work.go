@@ -30,7 +30,7 @@ type Target struct {
 	AWS       task.AWS         `json:"aws"`
 	Function  []aws.Manifest   `json:"function,omitempty"` // one, if the service has it
 	Aliases   []aws.Manifest   `json:"aliases,omitempty"`
-	Artifact  *lookup.Artifact `json:"artifact,omitempty"` // an object of S3 or an image of ECR, with its version
+	Artifact  *lookup.Artifact `json:"artifact,omitempty"` // a zip or an image of ECR, with its version
 	Selectors []string         `json:"selectors,omitempty"`
 }
 

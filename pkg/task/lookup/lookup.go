@@ -32,6 +32,12 @@ type Artifact struct {
 	Sidecars []Sidecar `json:"sidecars,omitempty"`
 }
 
+// IsFile says whether the artifact is a file of Artifactory or Nexus, which a
+// delegate downloads.
+func (a Artifact) IsFile() bool {
+	return a.Artifactory != nil && a.Artifactory.Image == "" || a.Nexus != nil && (a.Nexus.Format == "maven" || a.Nexus.Format == "raw")
+}
+
 // Sidecar is an artifact beside the primary one.
 type Sidecar struct {
 	ID       string   `json:"id"`
