@@ -21,11 +21,12 @@ import (
 
 // The command units of the log.
 const (
-	unitFetch    = "Fetch Files"
-	unitCreate   = "Create Stack"
-	unitDiff     = "Compare Stack"
-	unitDelete   = "Delete Stack"
-	unitRollback = "Rollback Stack"
+	unitFetch     = "Fetch Files"
+	unitChangeSet = "Create Change Set"
+	unitCreate    = "Create Stack"
+	unitDiff      = "Compare Stack"
+	unitDelete    = "Delete Stack"
+	unitRollback  = "Rollback Stack"
 )
 
 // Config is what the tasks need.
@@ -77,6 +78,8 @@ func (s *session) run(ctx context.Context) (task.Result, error) {
 		return task.Result{}, err
 	}
 	switch s.spec.Op {
+	case steps.OpChangeSet:
+		return s.propose(ctx)
 	case steps.OpCreate:
 		return s.create(ctx)
 	case steps.OpDiff:

@@ -46,7 +46,7 @@ func (s *session) create(ctx context.Context) (task.Result, error) {
 	if err := s.keep(ctx, now); err != nil {
 		return task.Result{}, err
 	}
-	done, err := s.apply(ctx, want, now, "stack")
+	done, err := s.do(ctx, want, now)
 	if err != nil {
 		return task.Result{}, err
 	}
@@ -59,6 +59,19 @@ func (s *session) create(ctx context.Context) (task.Result, error) {
 		return s.result(done.stack)
 	}
 	return s.applied(ctx, done.stack, want.URL, provision.Applied)
+}
+
+// do makes the stack what it is to be: by the change set that the stage has shown,
+// if it has.
+func (s *session) do(ctx context.Context, want made, now *types.Stack) (ended, error) {
+	c, err := s.lastShown(ctx)
+	switch {
+	case err != nil:
+		return ended{}, err
+	case c != nil:
+		return s.execute(ctx, *c, want, now)
+	}
+	return s.apply(ctx, want, now, "stack")
 }
 
 // keep keeps what is there before the execution's first change.

@@ -32,12 +32,12 @@ func (s *session) compare(ctx context.Context) (task.Result, error) {
 	if err != nil {
 		return task.Result{}, err
 	}
-	var diff awsdiff.Diff
 	switch {
 	case now != nil && awsstack.Changing(now.StackStatus):
 		return task.Result{}, fault.New(fault.Conflict, "stack %s is %s: how it would change isn't known before that has ended", s.spec.Stack, now.StackStatus).Causing(fault.Unknown)
 	case now != nil && now.StackStatus == types.StackStatusRollbackComplete:
 		s.Say("Stack %s is %s: it holds nothing, and would be deleted and made anew", s.spec.Stack, now.StackStatus)
+		var diff awsdiff.Diff
 		if _, err := diff.Add("Stack/"+s.spec.Stack, now.StackStatus, "made anew"); err != nil {
 			return task.Result{}, err
 		}
@@ -46,26 +46,40 @@ func (s *session) compare(ctx context.Context) (task.Result, error) {
 	if err := updates(now, s.spec.Stack); err != nil {
 		return task.Result{}, err
 	}
-	changes, err := s.changes(ctx, want, now)
+	set, changes, err := s.changes(ctx, want, now, "How Slipway would change the stack; it is never executed")
 	if err != nil {
 		return task.Result{}, err
 	}
+	if err := s.forget(ctx, set, now == nil); err != nil {
+		return task.Result{}, err
+	}
+	outputs, err := s.show(changes)
+	if err != nil {
+		return task.Result{}, err
+	}
+	return executor.Succeed(outputs)
+}
+
+// show tells changes.
+func (s *session) show(changes []types.ResourceChange) (awsdiff.Outputs, error) {
+	var diff awsdiff.Diff
 	for _, c := range changes {
 		name, was, is := told(c)
 		hunks, err := diff.Add(name, was, is)
 		if err != nil {
-			return task.Result{}, err
+			return awsdiff.Outputs{}, err
 		}
 		s.Say("%s\n%s", name, hunks)
 	}
 	if diff.Empty() {
 		s.Say("Nothing would change")
 	}
-	return executor.Succeed(diff.Outputs(s.Say))
+	return diff.Outputs(s.Say), nil
 }
 
-// changes are those of the resources that a change set has.
-func (s *session) changes(ctx context.Context, want made, now *types.Stack) (_ []types.ResourceChange, err error) {
+// changes makes a change set and waits for it: its changes are those of the
+// resources. What fails leaves none.
+func (s *session) changes(ctx context.Context, want made, now *types.Stack, description string) (_ *cloudformation.CreateChangeSetOutput, _ []types.ResourceChange, err error) {
 	typ := types.ChangeSetTypeUpdate
 	if now == nil || now.StackStatus == types.StackStatusReviewInProgress {
 		typ = types.ChangeSetTypeCreate
@@ -74,14 +88,21 @@ func (s *session) changes(ctx context.Context, want made, now *types.Stack) (_ [
 	name := "slipway-" + aws.Token(s.task, "changes")
 	set, err := s.stacks.CreateChangeSet(ctx, &cloudformation.CreateChangeSetInput{
 		StackName: &s.spec.Stack, ChangeSetName: &name, ChangeSetType: typ, TemplateBody: body, TemplateURL: url, Parameters: want.parameters(),
-		Tags: want.tags(), Capabilities: want.capabilities(), RoleARN: want.role(), Description: sdk.String("How Slipway would change the stack; it is never executed"),
+		Tags: want.tags(), Capabilities: want.capabilities(), RoleARN: want.role(), Description: &description,
 	})
+	if aws.Is(err, "AlreadyExistsException") { // the task is delivered again
+		var there *cloudformation.DescribeChangeSetOutput
+		if there, err = s.stacks.DescribeChangeSet(ctx, &cloudformation.DescribeChangeSetInput{StackName: &s.spec.Stack, ChangeSetName: &name}); err != nil {
+			return nil, nil, s.stacks.Failed(ctx, "DescribeChangeSet", err)
+		}
+		set = &cloudformation.CreateChangeSetOutput{Id: there.ChangeSetId, StackId: there.StackId}
+	}
 	if err != nil {
-		return nil, s.stacks.Failed(ctx, "CreateChangeSet", err)
+		return nil, nil, s.stacks.Failed(ctx, "CreateChangeSet", err)
 	}
 	defer func() {
-		if gone := s.forget(ctx, set, now == nil); err == nil {
-			err = gone
+		if err != nil {
+			_ = s.forget(ctx, set, now == nil) // why it failed is more
 		}
 	}()
 	var out []types.ResourceChange
@@ -103,7 +124,7 @@ func (s *session) changes(ctx context.Context, want made, now *types.Stack) (_ [
 		}
 		return awswait.State{Progress: "The change set is " + string(found.Status)}, nil
 	})
-	return out, err
+	return set, out, err
 }
 
 // unchanged says whether a change set failed because there is nothing in it.

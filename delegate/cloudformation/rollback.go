@@ -35,6 +35,13 @@ func (s *session) rollback(ctx context.Context) (task.Result, error) {
 	if err != nil {
 		return task.Result{}, err
 	}
+	done, err := s.drop(ctx, now)
+	switch {
+	case err != nil:
+		return task.Result{}, err
+	case done:
+		return executor.Succeed(struct{}{})
+	}
 	if want == nil {
 		s.Say("This execution has made stack %s: it is deleted", s.spec.Stack)
 		return s.deleted(ctx, now)
@@ -48,14 +55,14 @@ func (s *session) rollback(ctx context.Context) (task.Result, error) {
 	if err := s.place(ctx, want); err != nil {
 		return task.Result{}, err
 	}
-	done, err := s.apply(ctx, *want, now, "stack")
+	end, err := s.apply(ctx, *want, now, "stack")
 	if err != nil {
 		return task.Result{}, err
 	}
-	if status := done.stack.StackStatus; !updatable(status) || status == types.StackStatusUpdateRollbackComplete && len(done.events) > 0 {
-		return task.Result{}, fault.New(fault.Conflict, "stack %s is %s: %s", s.spec.Stack, status, done.cause()).Causing(fault.Unknown)
+	if status := end.stack.StackStatus; !updatable(status) || status == types.StackStatusUpdateRollbackComplete && len(end.events) > 0 {
+		return task.Result{}, fault.New(fault.Conflict, "stack %s is %s: %s", s.spec.Stack, status, end.cause()).Causing(fault.Unknown)
 	}
-	return s.applied(ctx, done.stack, want.URL, provision.RolledBack)
+	return s.applied(ctx, end.stack, want.URL, provision.RolledBack)
 }
 
 // earlier is what the stack was made of before the execution; nil: there was none.

@@ -29,7 +29,7 @@ func checkStep(stepType string, spec *yamldoc.Node, _ string, r *yamldoc.Report)
 		return true
 	case "Barrier", "Wait", "HarnessApproval", "K8sRollingDeploy", "K8sRollingRollback", "K8sApply",
 		"K8sCanaryDeploy", "K8sCanaryDelete", "K8sBlueGreenDeploy", "K8sBGSwapServices", "FetchInstanceScript",
-		"CreateStack", "RollbackStack", "EcsRollingDeploy", "EcsRollingRollback":
+		"CreateChangeSet", "CreateStack", "RollbackStack", "EcsRollingDeploy", "EcsRollingRollback":
 		return true
 	}
 	return false

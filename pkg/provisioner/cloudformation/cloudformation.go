@@ -1,6 +1,6 @@
 // Package cloudformation is the steps that work on stacks of AWS CloudFormation:
-// CreateStack makes or updates one, RollbackStack takes that back, and
-// DeleteStack deletes one (semantics/pipeline §7.15).
+// CreateStack makes or updates one, CreateChangeSet shows before how, RollbackStack
+// takes that back, and DeleteStack deletes one (semantics/pipeline §7.15).
 //
 // They belong to no deployment type. The stacks are worked on by
 // delegate/cloudformation.
@@ -21,7 +21,9 @@ import (
 )
 
 // Steps lists the step types.
-func Steps() []step.Type { return []step.Type{createType(), rollbackType(), deleteType()} }
+func Steps() []step.Type {
+	return []step.Type{changeSetType(), createType(), rollbackType(), deleteType()}
+}
 
 // stack are the keys that name a stack.
 type stack struct {

@@ -21,10 +21,11 @@ type Op string
 
 // The operations, by the types of their steps.
 const (
-	OpCreate   Op = "CreateStack"
-	OpRollback Op = "RollbackStack"
-	OpDelete   Op = "DeleteStack"
-	OpDiff     Op = "StackDiff" // of a preview
+	OpChangeSet Op = "CreateChangeSet"
+	OpCreate    Op = "CreateStack"
+	OpRollback  Op = "RollbackStack"
+	OpDelete    Op = "DeleteStack"
+	OpDiff      Op = "StackDiff" // of a preview
 )
 
 // Spec is the work on a stack, of a task.Work.
