@@ -3,11 +3,22 @@ package session
 import (
 	"context"
 	"fmt"
+	"io/fs"
 	"net"
 	"os"
+	"syscall"
 
 	"github.com/slipway-cd/slipway/pkg/session"
 )
+
+// identity is what a file has that its copies don't.
+func identity(info fs.FileInfo) string {
+	stat, ok := info.Sys().(*syscall.Stat_t)
+	if !ok {
+		return ""
+	}
+	return fmt.Sprint(stat.Dev, " ", stat.Ino)
+}
 
 // dialer reaches the socket in a folder. Names of sockets are short, so it is
 // named by the folder's descriptor.

@@ -91,7 +91,8 @@ func (s *Sessions) do(ctx context.Context, a task.Assignment, env executor.Env) 
 }
 
 // Machine is the machine's name: another one after it was started anew, when no
-// session is there any more.
+// session is there any more, and where the folder is a copy of another machine's,
+// such as one that came with an image.
 func (s *Sessions) Machine() (string, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -116,7 +117,11 @@ func (s *Sessions) Machine() (string, error) {
 	if err != nil {
 		return "", fmt.Errorf("name the machine: %w", err)
 	}
-	return string(name) + "-" + session.Step(boot()), nil
+	info, err := os.Stat(file)
+	if err != nil {
+		return "", fmt.Errorf("name the machine: %w", err)
+	}
+	return string(name) + "-" + session.Step(boot()+" "+identity(info)), nil
 }
 
 // boot is what is the same until the machine is started anew.
