@@ -130,7 +130,7 @@ func Kinds(cfg Config) map[task.Kind]executor.Kind {
 		cfg.Environ = os.Environ()
 	}
 	machine := sessions.New(sessions.Config{Dir: filepath.Join(cfg.Cache, "sessions"), Environ: cfg.Environ, Orphan: cfg.Orphan, Limit: cfg.Workspace})
-	applications := sam.Config{Sessions: machine, Accesses: accesses, Git: documents, Script: script, Sandbox: renders, Pace: cfg.AWS.at(awswait.Stack())}
+	applications := sam.Config{Sessions: machine, Accesses: accesses, Git: documents, Script: script, Sandbox: renders, Pace: cfg.AWS.at(awswait.Stack()), Bucket: cfg.AWS.Bucket}
 	return map[task.Kind]executor.Kind{
 		task.KindArtifact:   {Do: artifact.New(nil, script)},
 		laneasg.Kind:        asg.Kind(asg.Config{Git: documents, Accesses: accesses, Pace: cfg.AWS.at(awswait.Slow()), InstancePoll: cfg.AWS.InstancePoll}),

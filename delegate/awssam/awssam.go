@@ -44,6 +44,9 @@ type Config struct {
 	Sandbox  *sandbox.Sandbox  // renders templates, and knows gotemplate.Verbs
 	// Pace is how often a stack that changes is looked at; nil: awswait.Stack.
 	Pace awswait.Pace
+	// Bucket is where a template is put, for the time of a rollback, that is too large
+	// to come with a call; empty: nowhere, and it isn't put back.
+	Bucket string
 }
 
 // New makes the executor of SAM's tasks.

@@ -130,17 +130,29 @@ func (j *job) remove(ctx context.Context, now *types.Stack) error {
 	return nil
 }
 
-// largestTemplate is how large a template may be that comes with a call, in bytes.
-const largestTemplate = 51_200
-
-// update gives a stack its earlier template and parameters.
+// update gives a stack its earlier template and parameters. A template that is too
+// large to come with a call goes through the delegate's bucket.
 func (j *job) update(ctx context.Context, b, is before, id string) error {
-	if len(b.Template) > largestTemplate {
-		return fault.New(fault.TooLarge, "the template that stack %s had before the stage has %d bytes; CloudFormation takes %d with a call. Deploy the earlier version to roll back", b.Stack, len(b.Template), largestTemplate).
-			Causing(fault.Unknown)
+	in := &cloudformation.UpdateStackInput{StackName: &b.Stack, TemplateBody: &b.Template, ClientRequestToken: sdk.String(aws.Token(j.task, "update "+b.Stack))}
+	if len(b.Template) > awsstack.MaxBody {
+		bucket := awsstack.Bucket{Accesses: j.cfg.Accesses, Name: j.cfg.Bucket}
+		if bucket.Name == "" {
+			return fault.New(fault.TooLarge, "the template that stack %s had before the stage has %d bytes; CloudFormation takes %d with a call. Start the delegate with --cloudformation-bucket, or deploy the earlier version to roll back",
+				b.Stack, len(b.Template), awsstack.MaxBody).Causing(fault.Unknown)
+		}
+		url, remove, err := bucket.Put(ctx, j.spec.Target.AWS, j.task, b.Template)
+		if err != nil {
+			return err
+		}
+		defer func() {
+			if err := remove(); err != nil {
+				j.Warn("the template is still in the bucket %s: %s", bucket.Name, err)
+			}
+		}()
+		j.Say("The template has %d bytes, and is in the bucket %s until the step ends", len(b.Template), bucket.Name)
+		in.TemplateBody, in.TemplateURL = nil, &url
 	}
 	j.Say("Stack %s gets the template and the parameters back that it had before the stage.", b.Stack)
-	in := &cloudformation.UpdateStackInput{StackName: &b.Stack, TemplateBody: &b.Template, ClientRequestToken: sdk.String(aws.Token(j.task, "update "+b.Stack))}
 	for _, key := range slices.Sorted(maps.Keys(b.Parameters)) {
 		in.Parameters = append(in.Parameters, types.Parameter{ParameterKey: &key, ParameterValue: sdk.String(b.Parameters[key])})
 	}
