@@ -120,6 +120,9 @@ func TestDeploysAndRollsBack(t *testing.T) {
 	if !strings.Contains(string(r.Outputs), `"outputVariables":{"Seconds":"30"}`) || !strings.Contains(string(r.Outputs), `"stackStatus":"CREATE_COMPLETE"`) {
 		t.Errorf("outputs %s", r.Outputs)
 	}
+	if left := r.Changes[0].Workloads[0].State; !strings.HasPrefix(left, "CREATE_COMPLETE, last changed at ") {
+		t.Errorf("the stack is left %s", left)
+	}
 	if !strings.Contains(first.Log(), "$ sam deploy --stack-name app --region "+testaws.Region+" --no-confirm-changeset --no-fail-on-empty-changeset --resolve-s3 --capabilities CAPABILITY_IAM") {
 		t.Errorf("the log has\n%s", first.Log())
 	}

@@ -162,7 +162,11 @@ func (s Stacks) Change(ctx context.Context, action, stack string, say func(forma
 		c.Counted = true
 		return c
 	}
-	c.Workloads = []task.Workload{{Resource: resource + stack}}
+	one := task.Workload{Resource: resource + stack}
+	if now, err := s.Look(ctx, stack); err == nil && now != nil { // else its drift isn't told
+		one.State = left(now)
+	}
+	c.Workloads = []task.Workload{one}
 	instances, err := s.instances(ctx, stack)
 	if err != nil {
 		say("The functions of stack %s can't be told: %s", stack, err)
@@ -289,7 +293,20 @@ func observe(ctx context.Context, accesses *aws.Accesses, account task.AWS, work
 		if err != nil {
 			return task.Observed{Trouble: err.Error()}
 		}
-		o.Instances, o.Workloads = append(o.Instances, found...), append(o.Workloads, task.Workload{Resource: one.Resource})
+		o.Instances, o.Workloads = append(o.Instances, found...), append(o.Workloads, task.Workload{Resource: one.Resource, State: left(now)})
 	}
 	return o
+}
+
+// left is how the last operation has left a stack, and when that began: another one
+// is another state. Empty: one is under way.
+func left(now *types.Stack) string {
+	if Changing(now.StackStatus) {
+		return ""
+	}
+	at := sdk.ToTime(now.CreationTime)
+	if now.LastUpdatedTime != nil {
+		at = *now.LastUpdatedTime
+	}
+	return fmt.Sprintf("%s, last changed at %s", now.StackStatus, at.UTC().Format(time.RFC3339))
 }

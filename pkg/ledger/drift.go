@@ -38,6 +38,9 @@ func difference(want, have task.Workload) []string {
 		}
 		out = append(out, fmt.Sprintf("%s has %d replicas%s; deployed were %d", name, *have.Replicas, by, *want.Replicas))
 	}
+	if want.State != "" && have.State != "" && want.State != have.State {
+		out = append(out, fmt.Sprintf("%s is %s; deployed was %s", name, have.State, want.State))
+	}
 	if !slices.Equal(want.Traffic, have.Traffic) {
 		out = append(out, fmt.Sprintf("%s sends its traffic to %s; deployed was to %s", name, strings.Join(have.Traffic, ", "), strings.Join(want.Traffic, ", ")))
 	}

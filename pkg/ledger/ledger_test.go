@@ -252,7 +252,14 @@ func TestWorkloadsFollowTheSteps(t *testing.T) {
 func TestDrift(t *testing.T) {
 	t.Parallel()
 	b := open(t)
-	b.deploy("web:1", applied("web:1", 2))
+	change := applied("web:1", 2)
+	change.Workloads[0].State = "CREATE_COMPLETE, first"
+	b.deploy("web:1", change)
+	left := func(state string) task.Workload {
+		w := workload("web", "web:1", 2)
+		w.State = state
+		return w
+	}
 	same(b, "before anybody has looked", nil, ledger.Drift(b.placement()))
 	d := b.delegate("d1", "prod")
 	w := b.watched(d)
@@ -268,6 +275,8 @@ func TestDrift(t *testing.T) {
 		{"as it was deployed", workload("web", "web:1", 2), nil},
 		{"scaled and set by hand", live, []string{"Deployment/web has 7 replicas, set by kubectl; deployed were 2", "Deployment/web has the images web:9; deployed were web:1"}},
 		{"scaled by an autoscaler", auto, nil},
+		{"that changes", left(""), nil},
+		{"changed by hand", left("UPDATE_COMPLETE, later"), []string{"Deployment/web is UPDATE_COMPLETE, later; deployed was CREATE_COMPLETE, first"}},
 		{"deleted by hand", task.Workload{Resource: live.Resource, Gone: true}, []string{"Deployment/web isn't there any more"}},
 	} {
 		b.must(b.Observe(b.Context(), d, task.Observed{Watched: held(w), Workloads: []task.Workload{c.live}}))

@@ -12,6 +12,9 @@ type Workload struct {
 	Images   []string `json:"images,omitempty"`
 	// Traffic is where it sends its requests, where it is what does so.
 	Traffic []string `json:"traffic,omitempty"`
+	// State is how it was left, of what says so itself, such as a stack; empty while it
+	// changes, or if it doesn't say.
+	State string `json:"state,omitempty"`
 	// Selector finds its instances, for the watcher of its kind: of Kubernetes
 	// pods, by their labels. Empty if the workload doesn't say.
 	Selector string `json:"selector,omitempty"`
