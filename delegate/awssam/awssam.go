@@ -153,6 +153,11 @@ func (j *job) build(ctx context.Context) (task.Result, error) {
 	if err := j.render(ctx, app); err != nil {
 		return task.Result{}, err
 	}
+	logout, err := j.login(ctx, t)
+	if err != nil {
+		return task.Result{}, err
+	}
+	defer logout()
 	if err := t.Run(ctx, app.dir, slices.Concat([]string{"sam", "build", "--template-file", app.template}, app.options)...); err != nil {
 		return task.Result{}, err
 	}
@@ -196,6 +201,11 @@ func (j *job) deploy(ctx context.Context) (task.Result, error) {
 	if !configured && !given(app.options, "--capabilities", "--config-file") {
 		args = append(args, "--capabilities", "CAPABILITY_IAM")
 	}
+	logout, err := j.login(ctx, t)
+	if err != nil {
+		return task.Result{}, err
+	}
+	defer logout()
 	if err := t.Run(ctx, app.dir, slices.Concat(args, app.options)...); err != nil {
 		j.stacks.Explain(ctx, j.spec.Stack, j.Say)
 		return task.Result{}, err

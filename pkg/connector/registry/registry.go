@@ -53,8 +53,13 @@ func decodeDocker(d *connector.Decoder, v yamldoc.Value) *Docker {
 
 // Images is the registry, for a delegate.
 func (d *Docker) Images(r connector.Reach) (connector.ImageRegistry, error) {
-	server, err := d.Auth.Server(r, connector.RegistryAPI(d.URL.Value))
+	server, err := d.Server(r)
 	return connector.ImageRegistry{URL: d.URL.Value, Server: server}, err
+}
+
+// Server is the registry's API, for who logs in there.
+func (d *Docker) Server(r connector.Reach) (task.Server, error) {
+	return d.Auth.Server(r, connector.RegistryAPI(d.URL.Value))
 }
 
 // Probe logs in to the registry.

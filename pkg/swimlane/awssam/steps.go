@@ -1,6 +1,8 @@
 package awssam
 
 import (
+	"fmt"
+
 	"github.com/slipway-cd/slipway/pkg/document"
 	"github.com/slipway-cd/slipway/pkg/fault"
 	"github.com/slipway-cd/slipway/pkg/ref"
@@ -27,14 +29,9 @@ type command struct {
 
 func (c *command) keys(d *document.Decoder, options string) document.Keys {
 	return document.Merge(c.tool.Keys(d), document.Keys{
-		options:      d.Words(&c.Options),
-		"samVersion": workspace.Version(d, &c.Version),
-		"samBuildDockerRegistryConnectorRef": func(v yamldoc.Value) {
-			d.Reference(ref.Connector, &c.builds)(v)
-			if c.builds.Set && c.builds.Value+c.builds.Expr != "" {
-				d.Unsupported(v, "a login to a registry for sam's own containers isn't supported yet; log docker in on the delegate's machine")
-			}
-		},
+		options:                              d.Words(&c.Options),
+		"samVersion":                         workspace.Version(d, &c.Version),
+		"samBuildDockerRegistryConnectorRef": d.Reference(ref.Connector, &c.builds),
 	})
 }
 
@@ -51,8 +48,17 @@ func (c *command) Start(in step.In) (step.Action, error) {
 	if err != nil {
 		return step.Action{}, err
 	}
-	return start(in, *target, Spec{Op: c.op, Run: &run, Stack: c.Stack.Value, Options: c.Options.Value}, func(t *step.Task) {
-		t.Machine, t.Tools = in.Session.Machine, []string{workspace.Wanted(tool, c.Version.Value)}
+	p := Spec{Op: c.op, Run: &run, Stack: c.Stack.Value, Options: c.Options.Value}
+	var selectors []string
+	if name := step.Text(c.builds); name != "" {
+		registry, near, err := in.Server(name, "DockerRegistry")
+		if err != nil {
+			return step.Action{}, fmt.Errorf("samBuildDockerRegistryConnectorRef: %w", err)
+		}
+		p.Registry, selectors = &registry, near
+	}
+	return start(in, *target, p, func(t *step.Task) {
+		t.Machine, t.Tools, t.Selectors = in.Session.Machine, []string{workspace.Wanted(tool, c.Version.Value)}, append(t.Selectors, selectors...)
 	})
 }
 

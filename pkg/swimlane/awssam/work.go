@@ -43,6 +43,8 @@ type Spec struct {
 	Run     *workspace.Run `json:"run,omitempty"` // of those that run sam
 	Stack   string         `json:"stack,omitempty"`
 	Options []string       `json:"options,omitempty"` // of the command
+	// Registry is where docker is logged in while sam runs.
+	Registry *task.Server `json:"registry,omitempty"`
 }
 
 // fetched is what a delegate brings for a task: values. The application is in the
