@@ -139,14 +139,13 @@ func (c shown) untouched(now *types.Stack) bool {
 // stack has changed since, or the step wants something else, what was shown isn't
 // what would be done, and nothing is.
 func (s *session) execute(ctx context.Context, c shown, want made, now *types.Stack) (ended, error) {
-	token := aws.Token(s.task, "stack")
 	if now != nil {
 		last, err := s.latest(ctx, now)
 		if err != nil {
 			return ended{}, err
 		}
-		if last.token == token {
-			s.Say("This attempt of the step has executed the change set of stack %s already", s.spec.Stack)
+		if s.own(last.token) { // at any attempt: there is one change set
+			s.Say("The step has executed the change set of stack %s already", s.spec.Stack)
 			return s.end(ctx, last)
 		}
 	}
@@ -170,7 +169,7 @@ func (s *session) execute(ctx context.Context, c shown, want made, now *types.St
 		return ended{}, err
 	}
 	s.Say("Executing the change set %s of stack %s", c.ID, s.spec.Stack)
-	_, err = s.stacks.ExecuteChangeSet(ctx, &cloudformation.ExecuteChangeSetInput{ChangeSetName: &c.ID, ClientRequestToken: &token})
+	_, err = s.stacks.ExecuteChangeSet(ctx, &cloudformation.ExecuteChangeSetInput{ChangeSetName: &c.ID, ClientRequestToken: sdk.String(aws.Token(s.task, "stack"))})
 	if aws.Is(err, "InvalidChangeSetStatus", "ChangeSetNotFound") {
 		return ended{}, fault.New(fault.Conflict, "the change set of stack %s can't be executed any more: %w; %s", s.spec.Stack, err, again).Causing(fault.Unknown)
 	}

@@ -198,6 +198,8 @@ func TestAChangeSetDeliveredAgain(t *testing.T) {
 	s.succeeds(t, proposes(spec))
 	s.succeeds(t, spec)
 	s.succeeds(t, spec)
+	s.attempt++ // whose delegate was killed while it waited
+	s.succeeds(t, spec)
 	if n := s.Count("cloudformation:ExecuteChangeSet"); n != 1 {
 		t.Errorf("%d change sets were executed; want 1", n)
 	}

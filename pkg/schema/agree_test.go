@@ -222,6 +222,8 @@ func beyond() []string {
 		`executionInput`,
 		// what goes by a word that is absent or an expression
 		`step(K8sCanaryDeploy).spec`, `.type is an `, `trafficRouting.provider is`,
+		// what a deployment type takes of what all have
+		`a function can't be made of an artifact of`,
 		// the server's own rules on who keeps a secret
 		`harnessSecretManager`,
 	}
