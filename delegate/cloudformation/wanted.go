@@ -197,6 +197,9 @@ func tagsOf(files []awsdoc.File) ([]tag, error) {
 	}
 	tags := []tag{}
 	for _, t := range all {
+		if sdk.ToString(t.Key) == "" {
+			return nil, wrong("found a tag without a key; want a list of {key, value}")
+		}
 		tags = append(tags, tag{Key: sdk.ToString(t.Key), Value: sdk.ToString(t.Value)})
 	}
 	return tags, nil

@@ -23,7 +23,7 @@ func stepNeeds() map[string][]string {
 		"Probe":            {"pkg/step/probe"},
 		"Provisioned":      {"pkg/provisioner/awscdk", "pkg/provisioner/cloudformation"},
 		"SSHKey":           {"pkg/step/shellscript"},
-		"Server":           {"pkg/step/ticket"},
+		"Server":           {"pkg/step/ticket", "pkg/swimlane/awssam"},
 		"UserGroup":        {"pkg/step/harnessapproval"},
 	}
 }
