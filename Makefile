@@ -25,7 +25,7 @@ TEST_FLAGS ?= -shuffle=on -count=1 -p=$(shell expr $$(getconf _NPROCESSORS_ONLN)
 LONGEST := ./internal/e2e ./delegate/kubernetes ./delegate/helm ./statemachines
 FUZZTIME ?= 15s
 # The parsers of what users write and Git hosts send: these are fuzzed at every test run.
-FUZZED := $(wildcard pkg/yamldoc pkg/entity pkg/expr pkg/input pkg/template pkg/trigger)
+FUZZED := $(wildcard pkg/yamldoc pkg/entity pkg/expr pkg/input pkg/template pkg/trigger pkg/gitops/argo)
 
 # The CDK warns at length that this Node.js isn't the newest.
 SYNTH := JSII_SILENCE_WARNING_END_OF_LIFE_NODE_VERSION=1 CDK_OUTDIR=../cdk.out
