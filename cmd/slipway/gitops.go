@@ -37,6 +37,7 @@ func gitOpsCommand(a *app) *cobra.Command {
 		g.listCommand(), g.getCommand(), g.syncCommand(), g.refreshCommand(), g.historyCommand(), g.rollbackCommand(), g.waitCommand(), g.terminateCommand(),
 		g.resourcesCommand(), g.deleteCommand(),
 	)
+	apps.AddCommand(g.lookCommands()...)
 	c.AddCommand(agents, apps)
 	for _, of := range inventories() {
 		c.AddCommand(g.inventoryCommand(of))

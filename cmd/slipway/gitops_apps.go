@@ -83,6 +83,7 @@ func conditionsOf(s protocol.Summary) string {
 
 func (g *gitOps) getCommand() *cobra.Command {
 	var refresh, hard bool
+	var tree string
 	c := &cobra.Command{
 		Use: "get APP", Short: "Show an application", Args: cobra.ExactArgs(1),
 		RunE: func(c *cobra.Command, args []string) error {
@@ -90,14 +91,11 @@ func (g *gitOps) getCommand() *cobra.Command {
 			if err != nil {
 				return err
 			}
-			if refresh || hard {
-				asked, err := client.Refresh(c.Context(), key, hard)
-				if err == nil {
-					_, err = g.answered(c.Context(), client, key, asked, usualWait)
-				}
-				if err != nil {
-					return err
-				}
+			if err := g.refreshed(c.Context(), client, key, refresh, hard); err != nil {
+				return err
+			}
+			if tree != "" {
+				return g.showTree(c.Context(), client, key, tree)
 			}
 			a, err := client.Application(c.Context(), key)
 			if err != nil {
@@ -108,6 +106,7 @@ func (g *gitOps) getCommand() *cobra.Command {
 	}
 	c.Flags().BoolVar(&refresh, "refresh", false, "compare it anew before")
 	c.Flags().BoolVar(&hard, "hard-refresh", false, "render and compare everything anew before")
+	treeFlag(c, &tree)
 	return c
 }
 

@@ -3,7 +3,6 @@ package main
 import (
 	"cmp"
 	"context"
-	"encoding/json"
 	"fmt"
 	"slices"
 	"strconv"
@@ -17,6 +16,7 @@ import (
 	"github.com/slipway-cd/slipway/pkg/gitops"
 	"github.com/slipway-cd/slipway/pkg/gitops/display"
 	"github.com/slipway-cd/slipway/pkg/gitops/object"
+	"github.com/slipway-cd/slipway/pkg/gitops/protocol"
 )
 
 // How long an agent has to answer, and how often it is looked.
@@ -282,23 +282,21 @@ func (g *gitOps) entry(ctx context.Context, client apiclient.GitOps, key apiclie
 }
 
 func (g *gitOps) resourcesCommand() *cobra.Command {
-	return &cobra.Command{
+	var tree string
+	c := &cobra.Command{
 		Use: "resources APP", Short: "List the objects of an application", Args: cobra.ExactArgs(1),
 		RunE: func(c *cobra.Command, args []string) error {
 			client, key, err := g.application(c.Context(), args[0])
 			if err != nil {
 				return err
 			}
-			asked, err := client.Resources(c.Context(), key)
-			if err == nil {
-				asked, err = g.answered(c.Context(), client, key, asked, usualWait)
+			if tree != "" {
+				return g.showTree(c.Context(), client, key, tree)
 			}
+			asked, err := client.Resources(c.Context(), key)
+			all, err := answerOf[[]gitops.ResourceStatus](c.Context(), g, client, key, asked, err)
 			if err != nil {
 				return err
-			}
-			all := []gitops.ResourceStatus{}
-			if err := json.Unmarshal(asked.Result.Data, &all); err != nil {
-				return fmt.Errorf("read the agent's answer: %w", err)
 			}
 			return g.shows.print(all, func() error {
 				var rows [][]string
@@ -313,6 +311,25 @@ func (g *gitOps) resourcesCommand() *cobra.Command {
 			})
 		},
 	}
+	treeFlag(c, &tree)
+	return c
+}
+
+// treeFlag is argocd's -o tree, whose letter is the output's here.
+func treeFlag(c *cobra.Command, tree *string) {
+	c.Flags().StringVar(tree, "tree", "", "with what the objects own: true, or detailed")
+	c.Flags().Lookup("tree").NoOptDefVal = "true"
+}
+
+func (g *gitOps) showTree(ctx context.Context, client apiclient.GitOps, key apiclient.ApplicationKey, how string) error {
+	if how != "true" && how != "detailed" {
+		return fault.New(fault.Invalid, "--tree: found %q; want true or detailed", how)
+	}
+	t, err := seen[protocol.Tree](ctx, g, client, key, "tree", protocol.Look{})
+	if err != nil {
+		return err
+	}
+	return g.shows.print(t, func() error { return g.tree(t, how == "detailed") })
 }
 
 func (g *gitOps) deleteCommand() *cobra.Command {

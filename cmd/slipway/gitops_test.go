@@ -9,6 +9,7 @@ import (
 	"os"
 	"path/filepath"
 	"regexp"
+	"strings"
 	"testing"
 	"time"
 
@@ -31,6 +32,21 @@ import (
 // "until-live KIND NAME PATTERN" and "until-gone KIND NAME" wait.
 func TestGitOps(t *testing.T) {
 	t.Parallel()
+	scripts, err := filepath.Glob(filepath.Join("testdata", "gitops", "*.txtar"))
+	if err != nil || len(scripts) == 0 {
+		t.Fatalf("found no scripts: %v", err)
+	}
+	for _, script := range scripts {
+		t.Run(strings.TrimSuffix(filepath.Base(script), ".txtar"), func(t *testing.T) {
+			t.Parallel()
+			gitOpsScript(t, script)
+		})
+	}
+}
+
+// gitOpsScript runs one in a namespace, and with a repository, of its own.
+func gitOpsScript(t *testing.T, script string) {
+	t.Helper()
 	c, kubeconfig, namespace := applyingtest.Connect(t)
 	w := &watched{cluster: c, namespace: namespace, git: gittest.New(t)}
 	free, err := testport.Free(1)
@@ -38,7 +54,7 @@ func TestGitOps(t *testing.T) {
 		t.Fatal(err)
 	}
 	testscript.Run(t, testscript.Params{
-		Dir: filepath.Join("testdata", "gitops"),
+		Files: []string{script},
 		Setup: func(e *testscript.Env) error {
 			e.Setenv("HOME", e.WorkDir)
 			e.Setenv("SLIPWAY_CONFIG", filepath.Join(e.WorkDir, "config.yaml"))

@@ -74,6 +74,7 @@ func gitOpsApplications(s *Server) {
 	handle(s, huma.Operation{
 		OperationID: "askGitOpsResources", Method: http.MethodPost, Path: one + "/resources", Tags: tags, Summary: "Ask for the objects of an application, each with how it is",
 	}, g.resources)
+	gitOpsLooks(s, g)
 	handle(s, huma.Operation{
 		OperationID: "getGitOpsRequest", Method: http.MethodGet, Path: one + "/requests/{request}", Tags: tags, Summary: "Tell what became of a request",
 	}, g.request)

@@ -8,6 +8,7 @@ import (
 
 	"github.com/slipway-cd/slipway/pkg/gitops"
 	"github.com/slipway-cd/slipway/pkg/gitops/display"
+	"github.com/slipway-cd/slipway/pkg/gitops/protocol"
 	"github.com/slipway-cd/slipway/pkg/ref"
 )
 
@@ -106,6 +107,28 @@ func (g GitOps) Terminate(ctx context.Context, k ApplicationKey) (display.Reques
 // Resources asks for the objects of an application: the result's data.
 func (g GitOps) Resources(ctx context.Context, k ApplicationKey) (display.Request, error) {
 	return call[display.Request](ctx, g.Client, request{method: http.MethodPost, path: k.path("resources"), query: k.query()})
+}
+
+// Look asks for something to be shown: the last part of its path is one of diff,
+// manifests, tree, logs, events and actions. The result's data has it.
+func (g GitOps) Look(ctx context.Context, k ApplicationKey, what string, in protocol.Look) (display.Request, error) {
+	return post[display.Request](ctx, g.Client, k.path(what), k.query(), in)
+}
+
+// Touch asks for live objects to be changed: by actions/run, patch-resource or
+// delete-resource.
+func (g GitOps) Touch(ctx context.Context, k ApplicationKey, in protocol.Touch, how ...string) (display.Request, error) {
+	return post[display.Request](ctx, g.Client, k.path(how...), k.query(), in)
+}
+
+// Hold asks for an application to stay what it is.
+func (g GitOps) Hold(ctx context.Context, k ApplicationKey, in protocol.Hold) (display.Request, error) {
+	return sendJSON[display.Request](ctx, g.Client, request{method: http.MethodPut, path: k.path("hold"), query: k.query()}, in)
+}
+
+// Release asks for the end of a hold.
+func (g GitOps) Release(ctx context.Context, k ApplicationKey) (display.Request, error) {
+	return call[display.Request](ctx, g.Client, request{method: http.MethodDelete, path: k.path("hold"), query: k.query()})
 }
 
 // Request tells what became of a request.

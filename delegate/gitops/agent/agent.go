@@ -186,12 +186,21 @@ func follow(ctx context.Context, l *link.Link, r *reconcile.Reconciler) error {
 
 // serve does what people ask.
 func serve(ctx context.Context, l *link.Link, r *reconcile.Reconciler) error {
+	var looking errgroup.Group
+	looking.SetLimit(lookers)
+	defer func() { _ = looking.Wait() }() // they give no errors
 	for {
 		select {
 		case <-ctx.Done():
 			return context.Cause(ctx)
 		case q := <-l.Requests():
-			answer(l, r, q)
+			if !looks(q.Kind) {
+				answer(l, r, q)
+				continue
+			}
+			if !looking.TryGo(func() error { l.Answer(q.ID, looked(ctx, r, q)); return nil }) {
+				l.Answer(q.ID, protocol.Result{Failed: true, Message: fmt.Sprintf("the agent answers %d others who look at applications; ask again", lookers)})
+			}
 		}
 	}
 }
@@ -217,6 +226,14 @@ func answer(l *link.Link, r *reconcile.Reconciler, q protocol.Request) {
 		l.Answer(q.ID, result(r.Refresh(k, q.Hard)))
 	case protocol.RequestTerminate:
 		l.Answer(q.ID, result(r.Terminate(k)))
+	case protocol.RequestHold:
+		var h protocol.Hold
+		if q.Hold != nil {
+			h = *q.Hold
+		}
+		l.Answer(q.ID, result(r.Hold(k, h, q.By)))
+	case protocol.RequestRelease:
+		l.Answer(q.ID, result(r.Release(k)))
 	case protocol.RequestDelete:
 		if err := r.Delete(k, q.Cascade, func(err error) { l.Answer(q.ID, result(err)) }); err != nil {
 			if fault.CodeOf(err) == fault.NotFound {

@@ -64,6 +64,9 @@ type inputs struct {
 	terminate bool
 	forget    bool
 	remove    *removal
+	hold      *hold // begin it
+	release   bool  // end the hold
+	visits    []chan<- *app
 }
 
 // removal deletes an application with its objects.
@@ -93,6 +96,7 @@ func (a *app) step(ctx context.Context, loops *sync.WaitGroup, in inputs, docs D
 		return a.r.clock().Add(time.Hour)
 	}
 	now := a.r.clock()
+	a.keep(ctx, in)
 	err := a.settle(ctx, loops)
 	if err == nil {
 		err = a.bounds.application(a.doc)
@@ -102,6 +106,9 @@ func (a *app) step(ctx context.Context, loops *sync.WaitGroup, in inputs, docs D
 		a.rec.Status.Sync.Status = gitops.SyncUnknown
 		a.show()
 		return now.Add(a.pause())
+	}
+	if h := a.rec.Hold; h != nil && !h.Until.IsZero() && h.over("", now) {
+		in.refresh = true
 	}
 	if fresh || in.refresh || a.pollAt.IsZero() || !now.Before(a.pollAt) {
 		_ = a.refresh(ctx, in.hard, in.refresh || fresh) // it is told
@@ -131,6 +138,9 @@ func (a *app) step(ctx context.Context, loops *sync.WaitGroup, in inputs, docs D
 	}
 	a.overtake()
 	next := a.pollAt
+	if h := a.rec.Hold; h != nil {
+		next = earliest(next, h.Until)
+	}
 	for range 3 { // a sync, and the one that it leads to
 		if a.rec.Run != nil {
 			if wake := a.operate(ctx); a.rec.Run != nil {
@@ -230,7 +240,7 @@ func (a *app) refresh(ctx context.Context, hard, asked bool) error {
 	}
 	t, notices, err := a.look(ctx, since, hard)
 	if h := a.rec.Hold; err == nil && h != nil {
-		if h.Key != "" && t.key != h.Key && t.key != h.Away {
+		if h.over(t.key, a.r.clock()) {
 			a.rec.Hold = nil
 		} else if t, err = a.render(ctx, h.Sources, h.Revisions, hard); err == nil {
 			h.Key = t.key

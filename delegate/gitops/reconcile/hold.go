@@ -1,11 +1,13 @@
 package reconcile
 
 import (
+	"context"
 	"fmt"
 	"time"
 
 	"github.com/slipway-cd/slipway/pkg/fault"
 	"github.com/slipway-cd/slipway/pkg/gitops"
+	"github.com/slipway-cd/slipway/pkg/gitops/protocol"
 )
 
 // Rollback asks for what a sync made live before (semantics/gitops §11).
@@ -27,6 +29,94 @@ type hold struct {
 	Key       string          `json:"key,omitempty"`
 	By        string          `json:"by,omitempty"`
 	At        time.Time       `json:"at"`
+	Reason    string          `json:"reason,omitempty"`
+	// Manual: only somebody ends it. Until: that time ends it.
+	Manual bool      `json:"manual,omitempty"`
+	Until  time.Time `json:"until,omitzero"`
+}
+
+// over says whether a hold has ended, as what is tracked is rendered with a key now.
+func (h *hold) over(key string, now time.Time) bool {
+	switch {
+	case h.Manual:
+		return false
+	case !h.Until.IsZero():
+		return !now.Before(h.Until)
+	}
+	return h.Key != "" && key != h.Key && key != h.Away
+}
+
+// readHold reads how long somebody wants an application held.
+func readHold(asked protocol.Hold, by string, now time.Time) (*hold, error) {
+	h := &hold{By: by, At: now.UTC().Truncate(time.Second), Reason: asked.Reason}
+	switch asked.Until {
+	case "", protocol.HoldNewCommit:
+	case protocol.HoldManual:
+		h.Manual = true
+	default:
+		at, err := time.Parse(time.RFC3339, asked.Until)
+		if err != nil {
+			return nil, fault.New(fault.Invalid, "until: found %q; want manual, newCommit or a time such as 2026-12-01T08:00:00Z", asked.Until)
+		}
+		if !at.After(now) {
+			return nil, fault.New(fault.Invalid, "until: %s is gone by", asked.Until)
+		}
+		h.Until = at.UTC()
+	}
+	return h, nil
+}
+
+// Hold keeps an application at what its last sync made live.
+func (r *Reconciler) Hold(k Key, asked protocol.Hold, by string) error {
+	h, err := readHold(asked, by, r.clock())
+	if err != nil {
+		return err
+	}
+	return r.ask(k, func(a *app) error {
+		if a.shown == nil || len(a.shown.History) == 0 {
+			return fault.New(fault.Conflict, "application %s was never synced; there is nothing to hold it at", k.tracked())
+		}
+		h.at(a.shown.History[len(a.shown.History)-1])
+		a.in.hold, a.in.release, a.in.refresh = h, false, true
+		return nil
+	})
+}
+
+// Release ends the hold of an application, if there is one.
+func (r *Reconciler) Release(k Key) error {
+	return r.ask(k, func(a *app) error {
+		a.in.hold, a.in.release, a.in.refresh = nil, true, true
+		return nil
+	})
+}
+
+// at names what is held.
+func (h *hold) at(e gitops.HistoryEntry) {
+	h.History, h.Sources, h.Revisions = e.ID, e.Sources, e.Revisions
+	if e.Source != nil {
+		h.Sources, h.Revisions = []gitops.Source{*e.Source}, []string{e.Revision}
+	}
+}
+
+// keep begins or ends a hold, as somebody asked.
+func (a *app) keep(ctx context.Context, in inputs) {
+	switch h := in.hold; {
+	case h != nil:
+		if a.target != nil {
+			h.Away = a.target.key
+		}
+		if was := a.rec.Hold; was != nil {
+			h.Away = was.Away
+		}
+		a.rec.Hold = h
+	case in.release && a.rec.Hold != nil:
+		a.rec.Hold = nil
+	default:
+		return
+	}
+	if err := a.save(ctx); err != nil {
+		a.log.WarnContext(ctx, "the hold isn't kept", "error", err)
+	}
 }
 
 // Rollback asks for a rollback. The id is the request's, as of Sync.
@@ -72,10 +162,8 @@ func (a *app) holds(e gitops.HistoryEntry, o gitops.Operation) {
 	if !a.doc.Spec.SyncPolicy.On() || o.Sync.DryRun || a.target == nil {
 		return
 	}
-	h := &hold{History: e.ID, Sources: e.Sources, Revisions: e.Revisions, Away: a.target.key, By: o.InitiatedBy.Username, At: a.r.clock().UTC().Truncate(time.Second)}
-	if e.Source != nil {
-		h.Sources, h.Revisions = []gitops.Source{*e.Source}, []string{e.Revision}
-	}
+	h := &hold{Away: a.target.key, By: o.InitiatedBy.Username, At: a.r.clock().UTC().Truncate(time.Second)}
+	h.at(e)
 	if was := a.rec.Hold; was != nil {
 		h.Away = was.Away
 	}
@@ -84,10 +172,19 @@ func (a *app) holds(e gitops.HistoryEntry, o gitops.Operation) {
 
 // condition is what people are told of a hold.
 func (h *hold) condition() gitops.Condition {
-	return gitops.Condition{
-		Type:    gitops.ConditionHeld,
-		Message: fmt.Sprintf("held at entry %d of the history (%s) since the rollback by %s; a sync, or a commit that changes what is rendered, releases it", h.History, revisionsOf(h.Revisions), orSomebody(h.By)),
+	text := fmt.Sprintf("held at entry %d of the history (%s) by %s", h.History, revisionsOf(h.Revisions), orSomebody(h.By))
+	if h.Reason != "" {
+		text += ": " + h.Reason
 	}
+	switch {
+	case h.Manual:
+		text += "; a sync or a release ends it"
+	case !h.Until.IsZero():
+		text += "; a sync, a release or " + h.Until.Format(time.RFC3339) + " ends it"
+	default:
+		text += "; a sync, a release or a commit that changes what is rendered ends it"
+	}
+	return gitops.Condition{Type: gitops.ConditionHeld, Message: text}
 }
 
 func orSomebody(name string) string {

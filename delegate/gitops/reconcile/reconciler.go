@@ -171,6 +171,9 @@ func (r *Reconciler) pass(ctx context.Context, loops *sync.WaitGroup, a *app) {
 	docs := r.docs
 	r.mu.Unlock()
 	next := a.step(ctx, loops, in, docs)
+	for _, v := range in.visits {
+		v <- a.visited() // there is room for it
+	}
 	r.mu.Lock()
 	a.busy = false
 	if a.gone {

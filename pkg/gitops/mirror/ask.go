@@ -45,7 +45,7 @@ func (m *Mirror) Ask(ctx context.Context, app store.EntityKey, r protocol.Reques
 	record := audit.Record{
 		Time: m.Now(), Actor: by.Actor, Scope: app.Scope, Kind: string(app.Kind), ID: app.ID, Request: by.Request,
 		// SYNC, ROLLBACK and so on: what is asked, which the agent may refuse still.
-		Action: audit.Action(strings.ToUpper(string(r.Kind))), After: "asked of agent " + agent.ID + ", request " + r.ID,
+		Action: audit.Action(strings.ToUpper(string(r.Kind))), After: "asked of agent " + agent.ID + ", request " + r.ID + touching(r.Touch),
 	}
 	if err := m.Store.AskGitOps(ctx, store.GitOpsRequest{Agent: agent, Request: r}, record); err != nil {
 		return r, err
@@ -55,6 +55,18 @@ func (m *Mirror) Ask(ctx context.Context, app store.EntityKey, r protocol.Reques
 		return true, nil
 	})
 	return r, err
+}
+
+// touching is what is audited of what is done to live objects.
+func touching(t *protocol.Touch) string {
+	if t == nil {
+		return ""
+	}
+	text := fmt.Sprintf(": %s %s/%s %s/%s", t.Action, t.Group, t.Kind, t.Namespace, t.Name)
+	if t.All {
+		text += ", all"
+	}
+	return text
 }
 
 // seen is when an agent was heard of, for people.

@@ -18,6 +18,21 @@ const (
 	RequestTerminate RequestKind = "terminate" // the operation under way
 	RequestDelete    RequestKind = "delete"    // of an application that is no document any more: its objects
 	RequestResources RequestKind = "resources" // Result.Data: []gitops.ResourceStatus
+	RequestHold      RequestKind = "hold"
+	RequestRelease   RequestKind = "release" // of a hold
+
+	// By Request.Look; beside each what Result.Data is.
+	RequestDiff      RequestKind = "diff"      // []Difference
+	RequestManifests RequestKind = "manifests" // []Manifest
+	RequestTree      RequestKind = "tree"      // Tree
+	RequestLogs      RequestKind = "logs"      // Logs
+	RequestEvents    RequestKind = "events"    // []Event
+	RequestActions   RequestKind = "actions"   // []Action
+
+	// By Request.Touch; Result.Data is []object.Key.
+	RequestAction       RequestKind = "action"
+	RequestPatch        RequestKind = "patch"
+	RequestDeleteObject RequestKind = "deleteObject"
 )
 
 // Request is what somebody wants of an agent. It is given to the agent until it
@@ -34,6 +49,9 @@ type Request struct {
 	Prune     bool              `json:"prune,omitempty"`     // rollback
 	DryRun    bool              `json:"dryRun,omitempty"`    // rollback
 	Cascade   bool              `json:"cascade,omitempty"`   // delete
+	Look      *Look             `json:"look,omitempty"`
+	Touch     *Touch            `json:"touch,omitempty"`
+	Hold      *Hold             `json:"hold,omitempty"` // hold
 }
 
 // Result is what became of a request. Of a sync and a rollback it says that it
