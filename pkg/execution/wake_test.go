@@ -32,6 +32,10 @@ func (r *throttled) Succeed(_ context.Context, token string, _ json.RawMessage) 
 	return nil
 }
 
+func (r *throttled) Fail(_ context.Context, token, _, _ string) error {
+	return r.Succeed(context.Background(), token, nil)
+}
+
 // waiting gives an execution, x1, whose step s.a has a state, and a Runner that
 // refuses the first answer.
 func waiting(t *testing.T, state plan.State) (*Service, *throttled) {
