@@ -16,6 +16,7 @@ import (
 	"os"
 	"path/filepath"
 	"regexp"
+	"strconv"
 	"strings"
 	"sync"
 	"time"
@@ -235,7 +236,11 @@ func (f *Fetcher) remember(g task.Git) {
 
 // opened names a repository with what opens it.
 func opened(g task.Git) string {
-	return short(strings.Join([]string{g.URL, g.Username, g.Password, g.SSHUser, g.SSHKey}, "\n"))
+	words := []string{g.URL, g.Username, g.Password, g.SSHUser, g.SSHKey, g.Token}
+	if o := g.Over; o != nil {
+		words = append(words, o.CAPEM, o.ClientCertPEM, o.ClientKeyPEM, strconv.FormatBool(o.Insecure), o.Proxy, o.NoProxy)
+	}
+	return short(strings.Join(words, "\n"))
 }
 
 // Look asks a repository for its branches, and fetches nothing.

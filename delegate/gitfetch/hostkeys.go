@@ -46,10 +46,11 @@ var publicHosts string
 // seenFile is where the keys that were accepted are kept, below the cache.
 const seenFile = "known_hosts"
 
-// options are those of ssh, with the public keys in a file below dir.
-func (k HostKeys) options(dir, cache string) (string, error) {
+// options are those of ssh, with the public keys, and those that the repository is
+// given with, in a file below dir.
+func (k HostKeys) options(dir, cache, given string) (string, error) {
 	public := filepath.Join(dir, "public_hosts")
-	if err := os.WriteFile(public, []byte(publicHosts), 0o600); err != nil {
+	if err := os.WriteFile(public, []byte(publicHosts+"\n"+given+"\n"), 0o600); err != nil {
 		return "", fmt.Errorf("write the keys of public hosts: %w", err)
 	}
 	if err := os.MkdirAll(cache, 0o700); err != nil {

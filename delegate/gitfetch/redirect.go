@@ -8,6 +8,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/slipway-cd/slipway/delegate/transport"
 	"github.com/slipway-cd/slipway/pkg/fault"
 	"github.com/slipway-cd/slipway/pkg/task"
 )
@@ -22,7 +23,7 @@ const maxMoves = 5
 func following(ctx context.Context, g task.Git, do func(task.Git) error) error {
 	for moves := 0; ; moves++ {
 		err := do(g)
-		if !errors.Is(err, errMoved) || moves == maxMoves || g.Password == "" {
+		if !errors.Is(err, errMoved) || moves == maxMoves || !carries(g) {
 			return err
 		}
 		if g, err = moved(ctx, g); err != nil {
@@ -34,7 +35,7 @@ func following(ctx context.Context, g task.Git, do func(task.Git) error) error {
 // refs is what git asks for first, below a repository's URL.
 const refs = "/info/refs"
 
-// moved is a repository at the place to which its host redirects. The password
+// moved is a repository at the place to which its host redirects. What opens it
 // goes with it only if that is on the same host: git itself would send the
 // header with it to wherever the redirect leads.
 func moved(ctx context.Context, g task.Git) (task.Git, error) {
@@ -44,8 +45,18 @@ func moved(ctx context.Context, g task.Git) (task.Git, error) {
 	if err != nil {
 		return g, fault.New(fault.Invalid, "the URL of repository %s: %w", g.URL, err)
 	}
-	req.SetBasicAuth(user(g), g.Password)
-	client := http.Client{CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }}
+	switch {
+	case g.Password != "":
+		req.SetBasicAuth(user(g), g.Password)
+	case g.Token != "":
+		req.Header.Set("Authorization", "Bearer "+g.Token)
+	}
+	via, err := transport.New(g.Over)
+	if err != nil {
+		return g, fault.Wrap(err, "repository %s", g.URL)
+	}
+	defer via.CloseIdleConnections()
+	client := http.Client{Transport: via, CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }}
 	resp, err := client.Do(req)
 	if err != nil {
 		return g, fault.New(fault.Unavailable, "find out where repository %s has moved: %w", g.URL, err).Causing(fault.Connectivity)
@@ -56,7 +67,10 @@ func moved(ctx context.Context, g task.Git) (task.Git, error) {
 		return g, fault.New(fault.Unavailable, "repository %s answers with status %d and redirects to no repository", g.URL, resp.StatusCode).Causing(fault.Connectivity)
 	}
 	if !sameHost(req.URL, to) {
-		g.Username, g.Password = "", ""
+		g.Username, g.Password, g.Token = "", "", ""
+		if g.Over != nil { // it is another host's certificate
+			g.Over = &task.Over{Proxy: g.Over.Proxy, NoProxy: g.Over.NoProxy}
+		}
 	}
 	to.Path, to.RawPath, to.RawQuery = strings.TrimSuffix(to.Path, refs), "", ""
 	g.URL = to.String()

@@ -16,6 +16,7 @@ import (
 
 	"github.com/slipway-cd/slipway/delegate/address"
 	"github.com/slipway-cd/slipway/delegate/diskcache"
+	"github.com/slipway-cd/slipway/delegate/transport"
 	"github.com/slipway-cd/slipway/delegate/watchdog"
 	"github.com/slipway-cd/slipway/pkg/fault"
 	"github.com/slipway-cd/slipway/pkg/task"
@@ -47,23 +48,46 @@ func (f *Fetcher) access(g task.Git, settings ...[2]string) (r repository, done 
 	r = repository{url: g.URL, dir: filepath.Join(f.dir, short(g.URL)), limits: f.Limits}
 	r.env = append(os.Environ(), "GIT_TERMINAL_PROMPT=0", "GIT_CONFIG_NOSYSTEM=1", "GIT_CONFIG_GLOBAL=/dev/null", "GIT_LITERAL_PATHSPECS=1", "GIT_ALLOW_PROTOCOL="+protocols, "LC_ALL=C")
 	config := append([][2]string{{"core.bare", "false"}, {"gc.auto", "0"}}, settings...)
-	done = func() {}
+	dir, forget, err := purse(g)
+	if err != nil {
+		return repository{}, nil, err
+	}
+	defer func() {
+		if err != nil {
+			forget()
+		}
+	}()
 	switch {
 	case g.SSHKey != "":
-		var extra []string
-		if extra, done, err = f.sshKey(g); err != nil {
+		extra, err := f.ssh(g, dir)
+		if err != nil {
 			return repository{}, nil, err
 		}
-		r.env = append(r.env, extra...)
+		r.env = append(r.env, extra)
 	case g.Password != "":
 		basic := base64.StdEncoding.EncodeToString([]byte(user(g) + ":" + g.Password))
-		config = append(config, [2]string{"http.extraHeader", "Authorization: Basic " + basic}, [2]string{"http.followRedirects", "false"})
+		config = append(config, [2]string{"http.extraHeader", "Authorization: Basic " + basic})
+	case g.Token != "":
+		config = append(config, [2]string{"http.extraHeader", "Authorization: Bearer " + g.Token})
+	}
+	if carries(g) {
+		config = append(config, [2]string{"http.followRedirects", "false"})
+	}
+	if g.Over != nil {
+		more, err := overHTTP(g.Over, dir)
+		if err != nil {
+			return repository{}, nil, err
+		}
+		r.env = append(r.env, more...)
+		if g.Over.Proxy != "" {
+			config = append(config, [2]string{"http.proxy", g.Over.Proxy})
+		}
 	}
 	for i, c := range config {
 		r.env = append(r.env, fmt.Sprintf("GIT_CONFIG_KEY_%d=%s", i, c[0]), fmt.Sprintf("GIT_CONFIG_VALUE_%d=%s", i, c[1]))
 	}
 	r.env = append(r.env, fmt.Sprintf("GIT_CONFIG_COUNT=%d", len(config)))
-	return r, done, nil
+	return r, forget, nil
 }
 
 // user is who fetches with a password.
@@ -239,28 +263,69 @@ func (r repository) run(ctx context.Context, input io.Reader, most int, args ...
 	return nil, failure.Causing(fault.Connectivity, fault.Unknown)
 }
 
-// sshKey writes the key to a file that lives as long as the fetch.
-func (f *Fetcher) sshKey(g task.Git) (env []string, done func(), err error) {
-	dir, err := os.MkdirTemp("", "slipway-ssh-")
-	if err != nil {
-		return nil, nil, fmt.Errorf("make a folder for the SSH key: %w", err)
+// carries says whether something goes to the host that others mustn't get.
+func carries(g task.Git) bool {
+	return g.Password != "" || g.Token != "" || g.Over != nil && g.Over.ClientCertPEM != ""
+}
+
+// purse makes a folder for what opens the repository and goes to git in files. It
+// lives as long as the fetch; none is made where nothing does.
+func purse(g task.Git) (dir string, done func(), err error) {
+	if g.SSHKey == "" && (g.Over == nil || g.Over.CAPEM == "" && g.Over.ClientCertPEM == "") {
+		return "", func() {}, nil
 	}
-	done = func() { _ = os.RemoveAll(dir) } // the system clears its temporary folder, too
+	if dir, err = os.MkdirTemp("", "slipway-git-"); err != nil {
+		return "", nil, fmt.Errorf("make a folder for what opens the repository: %w", err)
+	}
+	return dir, func() { _ = os.RemoveAll(dir) }, nil // the system clears its temporary folder, too
+}
+
+// overHTTP is git's environment for a host that isn't reached as others are. It goes
+// before git's settings, and before what the delegate's own environment says.
+func overHTTP(over *task.Over, dir string) (env []string, err error) {
+	if over.Insecure {
+		env = append(env, "GIT_SSL_NO_VERIFY=1")
+	}
+	if over.Proxy != "" {
+		env = append(env, "NO_PROXY="+over.NoProxy, "no_proxy="+over.NoProxy)
+	}
+	files := []struct{ name, text string }{{"GIT_SSL_CERT", over.ClientCertPEM}, {"GIT_SSL_KEY", over.ClientKeyPEM}}
+	if over.CAPEM != "" {
+		files = append(files, struct{ name, text string }{"GIT_SSL_CAINFO", transport.Authorities(over.CAPEM)})
+	}
+	for _, f := range files {
+		if f.text == "" {
+			continue
+		}
+		file := filepath.Join(dir, f.name)
+		if err := os.WriteFile(file, []byte(f.text), 0o600); err != nil {
+			return nil, fmt.Errorf("write a certificate for git: %w", err)
+		}
+		env = append(env, f.name+"="+file)
+	}
+	return env, nil
+}
+
+// ssh has git use the key, which it takes from a file.
+func (f *Fetcher) ssh(g task.Git, dir string) (env string, err error) {
+	if g.Over != nil && g.Over.Proxy != "" {
+		return "", fault.New(fault.Unsupported, "repository %s is reached by SSH and has a proxy; proxies are for https:// alone", g.URL)
+	}
 	file := filepath.Join(dir, "key")
 	if err := os.WriteFile(file, []byte(strings.TrimSpace(g.SSHKey)+"\n"), 0o600); err != nil {
-		done()
-		return nil, nil, fmt.Errorf("write the SSH key: %w", err)
+		return "", fmt.Errorf("write the SSH key: %w", err)
 	}
-	hosts, err := f.hosts.options(dir, f.dir)
-	if err != nil {
-		done()
-		return nil, nil, err
+	hosts := "-o StrictHostKeyChecking=no -o UserKnownHostsFile=/dev/null -o LogLevel=ERROR"
+	if g.Over == nil || !g.Over.Insecure {
+		if hosts, err = f.hosts.options(dir, f.dir, g.KnownHosts); err != nil {
+			return "", err
+		}
 	}
 	command := fmt.Sprintf("ssh -i %s -o IdentitiesOnly=yes -o BatchMode=yes %s", file, hosts)
 	if g.SSHUser != "" {
 		command += " -l " + shellQuote(g.SSHUser)
 	}
-	return []string{"GIT_SSH_COMMAND=" + command}, done, nil
+	return "GIT_SSH_COMMAND=" + command, nil
 }
 
 func shellQuote(s string) string { return "'" + strings.ReplaceAll(s, "'", `'\''`) + "'" }

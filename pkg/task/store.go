@@ -35,6 +35,7 @@ type ChartRepo struct {
 	// Credentials, as secret placeholders. Both empty: anonymous.
 	Username string `json:"username,omitempty"`
 	Password string `json:"password,omitempty"`
+	Over     *Over  `json:"over,omitempty"`
 }
 
 // Git is a place in a Git repository.
@@ -49,6 +50,22 @@ type Git struct {
 	SSHKey        string `json:"sshKey,omitempty"`   // PEM
 	SSHUser       string `json:"sshUser,omitempty"`
 	SSHPassphrase string `json:"sshPassphrase,omitempty"`
+	Token         string `json:"token,omitempty"` // a bearer's
+	// KnownHosts are lines by which SSH hosts are known beside those that the
+	// delegate knows.
+	KnownHosts string `json:"knownHosts,omitempty"`
+	Over       *Over  `json:"over,omitempty"`
+}
+
+// Over is how a host is reached, where that isn't as all hosts are.
+type Over struct {
+	CAPEM string `json:"caPEM,omitempty"` // by which it is known beside the system's authorities
+	// A certificate that is shown to it.
+	ClientCertPEM string `json:"clientCertPEM,omitempty"`
+	ClientKeyPEM  string `json:"clientKeyPEM,omitempty"`
+	Insecure      bool   `json:"insecure,omitempty"` // it may be anybody
+	Proxy         string `json:"proxy,omitempty"`
+	NoProxy       string `json:"noProxy,omitempty"` // hosts that are reached without Proxy
 }
 
 // Stored are the paths in the file store that a store names.

@@ -24,7 +24,6 @@ import (
 	"github.com/slipway-cd/slipway/delegate/diskcache"
 	"github.com/slipway-cd/slipway/pkg/fault"
 	"github.com/slipway-cd/slipway/pkg/gitops"
-	"github.com/slipway-cd/slipway/pkg/gitops/access"
 )
 
 // The media types of the one layer that an artifact has: files, or a chart.
@@ -39,7 +38,7 @@ const maxUnpacked = 100 << 20
 var digestForm = regexp.MustCompile(`^sha256:[0-9a-f]{64}$`)
 
 // artifact is where a source in a registry is.
-func artifact(r access.Repository, src *gitops.Source) (name.Repository, []remote.Option, error) {
+func (s *Sources) artifact(ctx context.Context, r repository, src *gitops.Source) (name.Repository, []remote.Option, error) {
 	var how []name.Option
 	if r.PlainHTTP {
 		how = append(how, name.Insecure)
@@ -48,26 +47,37 @@ func artifact(r access.Repository, src *gitops.Source) (name.Repository, []remot
 	if err != nil {
 		return name.Repository{}, nil, fault.New(fault.Invalid, "found the address %s; want one such as oci://registry.example.com/team/app: %w", src.RepoURL, err)
 	}
-	who := authn.Anonymous
-	if r.Username != "" || r.Password != "" {
-		who = &authn.Basic{Username: r.Username, Password: r.Password}
+	who, err := s.login(ctx, r)
+	if err != nil {
+		return name.Repository{}, nil, err
 	}
-	return at, []remote.Option{remote.WithAuth(who)}, nil
+	as := authn.Anonymous
+	switch {
+	case who.token != "":
+		as = &authn.Bearer{Token: who.token}
+	case who.user != "" || who.password != "":
+		as = &authn.Basic{Username: who.user, Password: who.password}
+	}
+	options := []remote.Option{remote.WithContext(ctx), remote.WithAuth(as)}
+	via, err := r.via()
+	if via != nil {
+		options = append(options, remote.WithTransport(via))
+	}
+	return at, options, err
 }
 
 // digest is the digest of the manifest that a source in a registry means: of a tag,
 // or of the highest version among the tags. A plus in a version is an underscore in
 // its tag.
-func (s *Sources) digest(ctx context.Context, src *gitops.Source, r access.Repository, since time.Time) (string, error) {
+func (s *Sources) digest(ctx context.Context, src *gitops.Source, r repository, since time.Time) (string, error) {
 	if digestForm.MatchString(src.TargetRevision) {
 		return src.TargetRevision, nil
 	}
-	at, options, err := artifact(r, src)
+	at, options, err := s.artifact(ctx, r, src)
 	if err != nil {
 		return "", err
 	}
-	options = append(options, remote.WithContext(ctx))
-	question := strings.Join([]string{"artifact", identity(r), src.TargetRevision}, "\n")
+	question := strings.Join([]string{"artifact", r.id, src.TargetRevision}, "\n")
 	a, err := s.ask(ctx, question, since, func(a *answer) {
 		tag := src.TargetRevision
 		if tag == "" || ranges.MatchString(tag) {
@@ -115,16 +125,15 @@ func refused(src *gitops.Source, err error) error {
 }
 
 // openArtifact gives the files of an artifact.
-func (s *Sources) openArtifact(ctx context.Context, src *gitops.Source, r access.Repository, digest string) (*Files, error) {
+func (s *Sources) openArtifact(ctx context.Context, src *gitops.Source, r repository, digest string) (*Files, error) {
 	if !digestForm.MatchString(digest) {
 		return nil, fault.New(fault.Invalid, "found %q for a revision of %s; want a digest", digest, src.RepoURL)
 	}
-	at, options, err := artifact(r, src)
+	at, options, err := s.artifact(ctx, r, src)
 	if err != nil {
 		return nil, err
 	}
-	options = append(options, remote.WithContext(ctx))
-	if _, err := s.ask(ctx, strings.Join([]string{"open", identity(r), digest}, "\n"), time.Time{}, func(a *answer) {
+	if _, err := s.ask(ctx, strings.Join([]string{"open", r.id, digest}, "\n"), time.Time{}, func(a *answer) {
 		_, a.err = remote.Head(at.Digest(digest), options...) // who may not read it doesn't get what others read
 	}); err != nil {
 		return nil, refused(src, err)

@@ -15,6 +15,7 @@ import (
 	"github.com/slipway-cd/slipway/pkg/fault"
 	"github.com/slipway-cd/slipway/pkg/gitops"
 	"github.com/slipway-cd/slipway/pkg/gitops/access"
+	"github.com/slipway-cd/slipway/pkg/task"
 )
 
 // recent is how old an answer of a host may be unless somebody wants a newer one.
@@ -22,7 +23,7 @@ const recent = 30 * time.Second
 
 // Sources reads the sources of applications. It is for many goroutines.
 type Sources struct {
-	git       *gitfetch.Fetcher
+	fetcher   *gitfetch.Fetcher
 	charts    *chart.Repos
 	artifacts string // where those of registries are unpacked
 
@@ -32,7 +33,7 @@ type Sources struct {
 
 // New makes a Sources. Artifacts of registries are kept below a folder.
 func New(git *gitfetch.Fetcher, charts *chart.Repos, dir string) *Sources {
-	return &Sources{git: git, charts: charts, artifacts: dir, asked: map[string]*answer{}}
+	return &Sources{fetcher: git, charts: charts, artifacts: dir, asked: map[string]*answer{}}
 }
 
 // Wanted are sources whose revisions are wanted.
@@ -60,12 +61,15 @@ func (s *Sources) Resolve(ctx context.Context, w Wanted) (Resolved, error) {
 	var out Resolved
 	for i := range w.Sources {
 		src := &w.Sources[i]
-		r, err := w.Known.Repository(w.Project, src)
+		r, err := repositoryOf(w.Known, w.Project, src)
 		if err != nil {
 			return Resolved{}, err
 		}
 		revision, notice, err := s.resolve(ctx, src, r, w.Since)
 		if err != nil {
+			if other := w.Known.Elsewhere(w.Project, src); other != "" {
+				err = fault.Wrap(err, "the repository %s is the project %s's alone, and the application is of another", r.URL, other)
+			}
 			return Resolved{}, err
 		}
 		out.Revisions = append(out.Revisions, revision)
@@ -76,8 +80,8 @@ func (s *Sources) Resolve(ctx context.Context, w Wanted) (Resolved, error) {
 	return out, nil
 }
 
-func (s *Sources) resolve(ctx context.Context, src *gitops.Source, r access.Repository, since time.Time) (revision, notice string, err error) {
-	switch r.KindOf(src) {
+func (s *Sources) resolve(ctx context.Context, src *gitops.Source, r repository, since time.Time) (revision, notice string, err error) {
+	switch r.kind {
 	case access.Helm:
 		revision, err = s.version(ctx, src, r, since)
 	case access.OCI:
@@ -85,13 +89,13 @@ func (s *Sources) resolve(ctx context.Context, src *gitops.Source, r access.Repo
 	case access.Git:
 		return s.commit(ctx, src, r, since)
 	default:
-		err = fault.New(fault.Invalid, "repository %s is of type %q; want git, helm or oci", r.URL, r.KindOf(src))
+		err = fault.New(fault.Invalid, "repository %s is of type %q; want git, helm or oci", r.URL, r.kind)
 	}
 	return revision, "", err
 }
 
 // commit is what a source in Git means.
-func (s *Sources) commit(ctx context.Context, src *gitops.Source, r access.Repository, since time.Time) (revision, notice string, err error) {
+func (s *Sources) commit(ctx context.Context, src *gitops.Source, r repository, since time.Time) (revision, notice string, err error) {
 	if isCommit(src.TargetRevision) {
 		return src.TargetRevision, "", nil
 	}
@@ -116,10 +120,13 @@ func (s *Sources) commit(ctx context.Context, src *gitops.Source, r access.Repos
 
 // complete finds the commit that begins with some digits among those that were
 // fetched.
-func (s *Sources) complete(ctx context.Context, refs gitfetch.Refs, r access.Repository, digits string) (string, error) {
-	g := git(r)
+func (s *Sources) complete(ctx context.Context, refs gitfetch.Refs, r repository, digits string) (string, error) {
+	g, err := s.git(ctx, r)
+	if err != nil {
+		return "", err
+	}
 	g.Commit = refs["HEAD"]
-	tree, err := s.git.Tree(ctx, g)
+	tree, err := s.fetcher.Tree(ctx, g)
 	if err != nil {
 		return "", err
 	}
@@ -132,6 +139,7 @@ type answer struct {
 	done     chan struct{} // closed when it is there
 	refs     gitfetch.Refs // of a Git repository
 	revision string        // of others
+	login    login         // of who asks for one
 	err      error
 }
 
@@ -139,8 +147,13 @@ type answer struct {
 const maxAsked = 1000
 
 // refs gives the names of a repository as of some time or later.
-func (s *Sources) refs(ctx context.Context, r access.Repository, since time.Time) (gitfetch.Refs, error) {
-	a, err := s.ask(ctx, identity(r), since, func(a *answer) { a.refs, a.err = s.git.Refs(ctx, git(r)) })
+func (s *Sources) refs(ctx context.Context, r repository, since time.Time) (gitfetch.Refs, error) {
+	a, err := s.ask(ctx, r.id, since, func(a *answer) {
+		var g task.Git
+		if g, a.err = s.git(ctx, r); a.err == nil {
+			a.refs, a.err = s.fetcher.Refs(ctx, g)
+		}
+	})
 	if err != nil {
 		return nil, err
 	}
@@ -185,20 +198,23 @@ func (a *answer) failed() bool {
 
 // Open gives the files of a source at a revision that Resolve gave.
 func (s *Sources) Open(ctx context.Context, project string, src *gitops.Source, known *access.Known, revision string) (*Files, error) {
-	r, err := known.Repository(project, src)
+	r, err := repositoryOf(known, project, src)
 	if err != nil {
 		return nil, err
 	}
-	switch r.KindOf(src) {
+	switch r.kind {
 	case access.Helm:
 		return s.openChart(ctx, src, r, revision)
 	case access.OCI:
 		return s.openArtifact(ctx, src, r, revision)
 	case access.Git:
 	}
-	g := git(r)
+	g, err := s.git(ctx, r)
+	if err != nil {
+		return nil, err
+	}
 	g.Commit = revision
-	tree, err := s.git.Tree(ctx, g)
+	tree, err := s.fetcher.Tree(ctx, g)
 	if err != nil {
 		return nil, err
 	}

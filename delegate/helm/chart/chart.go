@@ -24,6 +24,7 @@ import (
 
 	"github.com/slipway-cd/slipway/delegate/manifest"
 	"github.com/slipway-cd/slipway/pkg/fault"
+	"github.com/slipway-cd/slipway/pkg/task"
 	"github.com/slipway-cd/slipway/pkg/task/origin"
 )
 
@@ -155,7 +156,7 @@ func (r Reader) withDependencies(ctx context.Context, root, folder string, flags
 	}
 	to := filepath.Join(work, "files", below)
 	m := &downloader.Manager{
-		Out: r.Log, ChartPath: to, Getters: getters(ctx, 0, false), RegistryClient: client,
+		Out: r.Log, ChartPath: to, Getters: getters(ctx, 0, false, nil), RegistryClient: client,
 		RepositoryConfig: filepath.Join(work, "repositories.yaml"), RepositoryCache: filepath.Join(work, "cache"), ContentCache: filepath.Join(work, "content"),
 	}
 	if flags.DependencyUpdate {
@@ -166,10 +167,14 @@ func (r Reader) withDependencies(ctx context.Context, root, folder string, flags
 
 // getters are how Helm downloads: no plugins, no settings of the delegate's
 // user. A download may take as long as it is said to, or what Helm allows.
-func getters(ctx context.Context, limit time.Duration, insecure bool) getter.Providers {
+func getters(ctx context.Context, limit time.Duration, insecure bool, over *task.Over) getter.Providers {
 	return getter.Providers{
 		{Schemes: []string{"http", "https"}, New: func(options ...getter.Option) (getter.Getter, error) {
-			options = append(options, getter.WithTransport(bounded(ctx, insecure)))
+			via, err := bounded(ctx, insecure, over)
+			if err != nil {
+				return nil, err
+			}
+			options = append(options, getter.WithTransport(via))
 			if limit > 0 {
 				options = append(options, getter.WithTimeout(limit))
 			}

@@ -11,7 +11,9 @@ import (
 	"strings"
 	"sync/atomic"
 
+	"github.com/slipway-cd/slipway/delegate/transport"
 	"github.com/slipway-cd/slipway/pkg/fault"
+	"github.com/slipway-cd/slipway/pkg/task"
 )
 
 const (
@@ -29,7 +31,7 @@ func tooLarge() error {
 
 // bounded is how Helm speaks HTTP with repositories. It keeps all that it is
 // sent in memory, and knows no bound of its own.
-func bounded(ctx context.Context, insecure bool) *http.Transport {
+func bounded(ctx context.Context, insecure bool, over *task.Over) (*http.Transport, error) {
 	via := &http.Transport{
 		Proxy:              http.ProxyFromEnvironment,
 		DisableCompression: true, // what is counted is what is kept
@@ -48,7 +50,7 @@ func bounded(ctx context.Context, insecure bool) *http.Transport {
 	if insecure {
 		via.TLSClientConfig = &tls.Config{InsecureSkipVerify: true} //nolint:gosec // --insecure-skip-tls-verify
 	}
-	return via
+	return via, transport.Fit(via, over)
 }
 
 // countedConn is a connection from which so much is read and no more, and which

@@ -11,6 +11,7 @@ import (
 	"net/http"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"sync"
 	"time"
@@ -25,6 +26,7 @@ import (
 	"github.com/slipway-cd/slipway/delegate/diskcache"
 	"github.com/slipway-cd/slipway/delegate/google"
 	"github.com/slipway-cd/slipway/delegate/manifest"
+	"github.com/slipway-cd/slipway/delegate/transport"
 	"github.com/slipway-cd/slipway/pkg/fault"
 	"github.com/slipway-cd/slipway/pkg/task"
 	"github.com/slipway-cd/slipway/pkg/task/origin"
@@ -265,12 +267,12 @@ func (r *Repos) open(ctx context.Context, place task.ChartRepo, name, scratch st
 		Name: "charts", URL: place.URL, Username: place.Username, Password: place.Password,
 		InsecureSkipTLSVerify: flags.InsecureTLS, PassCredentialsAll: flags.PassEverywhere,
 	}
-	charts, err := repo.NewChartRepository(entry, getters(ctx, flags.Timeout, flags.InsecureTLS))
+	charts, err := repo.NewChartRepository(entry, getters(ctx, flags.Timeout, flags.InsecureTLS, place.Over))
 	if err != nil {
 		return nil, fault.New(fault.Invalid, "the repository of charts %s: %w", place.URL, err)
 	}
 	charts.CachePath = scratch
-	return &indexed{repo: charts, name: name, options: []getter.Option{
+	return &indexed{repo: charts, name: name, over: place.Over, everywhere: flags.PassEverywhere, options: []getter.Option{
 		getter.WithURL(place.URL), getter.WithBasicAuth(place.Username, place.Password),
 		getter.WithInsecureSkipVerifyTLS(flags.InsecureTLS), getter.WithPassCredentialsAll(flags.PassEverywhere),
 	}}, nil
@@ -281,7 +283,11 @@ type indexed struct {
 	repo    *repo.ChartRepository
 	name    string
 	options []getter.Option
-	index   *repo.IndexFile
+	over    *task.Over
+	// everywhere has the host that the index names for the chart given what the
+	// repository's is.
+	everywhere bool
+	index      *repo.IndexFile
 }
 
 func (i *indexed) entry(version string) (*repo.ChartVersion, error) {
@@ -309,7 +315,7 @@ func (i *indexed) find(_ context.Context, version string) (string, error) {
 	return found.Version, nil
 }
 
-func (i *indexed) get(_ context.Context, version string) ([]byte, error) {
+func (i *indexed) get(ctx context.Context, version string) ([]byte, error) {
 	found, err := i.entry(version)
 	if err != nil {
 		return nil, err
@@ -321,10 +327,19 @@ func (i *indexed) get(_ context.Context, version string) ([]byte, error) {
 	if err != nil {
 		return nil, err
 	}
-	if _, err := address.Web("the chart's address in the repository's index", url); err != nil {
+	at, err := address.Web("the chart's address in the repository's index", url)
+	if err != nil {
 		return nil, err
 	}
-	data, err := i.repo.Client.Get(url, i.options...)
+	options := i.options
+	if own, err := address.Web("the URL of the repository of charts", i.repo.Config.URL); i.over != nil && !i.everywhere && (err != nil || own.Host != at.Host || own.Scheme != at.Scheme) {
+		via, err := bounded(ctx, false, &task.Over{Proxy: i.over.Proxy, NoProxy: i.over.NoProxy})
+		if err != nil {
+			return nil, err
+		}
+		options = append(slices.Clone(options), getter.WithTransport(via))
+	}
+	data, err := i.repo.Client.Get(url, options...)
 	if err != nil {
 		return nil, err
 	}
@@ -355,6 +370,10 @@ func (r *Repos) openRegistry(ctx context.Context, place task.ChartRepo, name, sc
 	switch {
 	case flags.InsecureTLS:
 		via = unchecked()
+	case place.Over != nil:
+		if via, err = transport.New(place.Over); err != nil {
+			return nil, err
+		}
 	case r.Via != nil:
 		via = r.Via
 	}

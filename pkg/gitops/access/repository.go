@@ -123,7 +123,7 @@ func (k *Known) Repository(project string, src *gitops.Source) (Repository, erro
 // the application's own has; empty: there is none.
 func (k *Known) Elsewhere(project string, src *gitops.Source) string {
 	at, err := gitops.NormalURL(src.RepoURL)
-	if err != nil {
+	if err != nil || k == nil {
 		return ""
 	}
 	other := ""
