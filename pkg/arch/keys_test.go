@@ -22,11 +22,12 @@ func decoders() []string {
 // names. A number may become smaller only.
 func keyReaders() map[string]int {
 	return map[string]int{
-		// What an expression names is a path of the document, and of a service only
-		// what is asked for is resolved.
-		"pkg/resolve": 150,
-		"pkg/lint":    54,
-		"pkg/plan":    36, // of the documents of a Deployment, which it keeps
+		// What a path of an expression leads to, what a secret manager's template
+		// brings, and names of secrets, which may stand anywhere.
+		"pkg/resolve": 12,
+		// Texts of any document, before its templates are there.
+		"pkg/lint": 54,
+		"pkg/plan": 24, // of the documents of a Deployment, which it keeps
 		// These change documents, and put each part back where it was.
 		"pkg/input": 7, "pkg/template": 13, "pkg/launch": 19, "pkg/target": 5, "pkg/catalog": 16, "cmd/slipway": 21,
 		// These read the parts of documents that the nodes of a plan keep.

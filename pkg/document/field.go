@@ -21,7 +21,7 @@ func scalar[T any](d *Decoder, v yamldoc.Value, want string) (yamldoc.Field[T], 
 		d.Errorf(v, WrongType, "found %s; want %s", yamldoc.Found(v.Node), want)
 		return f, false
 	}
-	f.Set, f.Text = true, v.Node.Value
+	f.Set, f.Text, f.Must = true, v.Node.Value, v.Node.Must
 	if !d.IsResolved() && strings.Contains(v.Node.Value, "<+") {
 		f.Expr = v.Node.Value
 		d.expression(v)
@@ -75,7 +75,7 @@ func (d *Decoder) Body(v yamldoc.Value) yamldoc.Field[string] {
 		d.Errorf(v, WrongType, "found %s; want an expression", yamldoc.Found(v.Node))
 		return f
 	}
-	f.Set, f.Expr, f.Text = true, v.Node.Value, v.Node.Value
+	f.Set, f.Expr, f.Text, f.Must = true, v.Node.Value, v.Node.Value, v.Node.Must
 	if expr.IsRuntimeInput(f.Expr) {
 		d.expression(v)
 		return f

@@ -12,6 +12,7 @@ import (
 type Artifact struct {
 	PrimaryRef yamldoc.Field[string]
 	Sources    []ArtifactSource
+	Single     bool // the last source stands alone, in the older form
 	Sidecars   []ArtifactSource
 }
 
@@ -20,6 +21,7 @@ type ArtifactSource struct {
 	Identifier yamldoc.Field[string]
 	Name       yamldoc.Field[string]
 	Type       yamldoc.Field[string]
+	SpecDoc    *yamldoc.Node // the spec, as it stands
 	Source     artifact.Source
 }
 
@@ -41,7 +43,7 @@ func (d services) primaryArtifact(v yamldoc.Value, a *Artifact) {
 	if v.Node.Get("type") != nil {
 		var one ArtifactSource
 		known = document.Merge(known, d.artifactSource(v, &one))
-		defer func() { a.Sources = append(a.Sources, one) }()
+		defer func() { a.Sources, a.Single = append(a.Sources, one), true }()
 	}
 	d.Fields(v, known)
 	if len(a.Sources) > 1 && !a.PrimaryRef.Set {
@@ -107,7 +109,7 @@ func (d services) artifactSource(v yamldoc.Value, s *ArtifactSource) document.Ke
 		"name":       d.Text(&s.Name),
 		"type":       d.Supported(&s.Type, "artifact type", d.options.Artifacts.Names(), d.otherArtifacts()...),
 		"spec": func(v yamldoc.Value) {
-			if !known {
+			if s.SpecDoc = v.Node; !known {
 				return // the type is refused already; its keys aren't known here
 			}
 			of := &artifact.Decoder{Decoder: d.Decoder, Inputs: func(**yamldoc.Node) document.Rule {

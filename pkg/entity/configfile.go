@@ -10,6 +10,7 @@ import (
 // ConfigFile is a file that expressions may read (semantics/entities §2.5).
 type ConfigFile struct {
 	Identifier yamldoc.Field[string]
+	StoreDoc   *yamldoc.Node // the store, as it stands
 	Store      *filesource.Store
 }
 
@@ -18,7 +19,7 @@ func (d services) configFiles(v yamldoc.Value) []ConfigFile {
 	var out []ConfigFile
 	ids := document.Seen{}
 	for item := range d.Items(v) {
-		var one ConfigFile
+		one := ConfigFile{Store: &filesource.Store{}}
 		d.Fields(item, document.Keys{"configFile": func(v yamldoc.Value) {
 			d.Fields(v, document.Keys{
 				"identifier": func(v yamldoc.Value) {
@@ -40,7 +41,7 @@ func (d services) configFiles(v yamldoc.Value) []ConfigFile {
 }
 
 func (d services) configStore(v yamldoc.Value, f *ConfigFile) {
-	f.Store = filesource.Decode(d.Decoder, v, filesource.Form{
+	f.StoreDoc, f.Store = v.Node, filesource.Decode(d.Decoder, v, filesource.Form{
 		Word: "a config file in a store of the type", Stores: append(filesource.Git(), filesource.Inline, filesource.Harness), // an expression reads it, for which no script runs first
 	})
 	for _, key := range []string{"paths", "files", "secretFiles"} {

@@ -10,7 +10,8 @@ import (
 // Connector is a connector's document (semantics/entities §9). Its type says
 // what its spec is.
 type Connector struct {
-	Type yamldoc.Field[string]
+	Type    yamldoc.Field[string]
+	SpecDoc *yamldoc.Node // the spec, as it stands
 	connector.Decoded
 }
 
@@ -36,7 +37,7 @@ func (d settings) connector(v yamldoc.Value, e *Entity) *Connector {
 	d.Fields(v, document.Merge(d.meta(e), document.Keys{
 		"type": d.Supported(&c.Type, "connector type", d.options.Connectors.Names(), d.otherConnectors()...),
 		"spec": func(v yamldoc.Value) {
-			if known {
+			if c.SpecDoc = v.Node; known {
 				c.Decoded = typ.Decode(d.connectors(), v)
 			}
 		},

@@ -26,11 +26,19 @@ func TemplateRefOf(doc *yamldoc.Node) TemplateRef {
 	return t
 }
 
-// customTemplate decodes the body of a deployment template.
-func (d services) customTemplate(v yamldoc.Value) {
+// customTemplate decodes the body of a deployment template, and gives the
+// variables of its infrastructures.
+func (d services) customTemplate(v yamldoc.Value) (variables []Variable) {
 	if lane, ok := d.options.Lanes.Of(deployCustom); ok && lane.Template != nil {
-		lane.Template(d.lane(d.unnamed(), &TemplateRef{}), v)
+		lane.Template(d.lane(d.unnamed(), &variables, &TemplateRef{}), v)
 	}
+	return variables
+}
+
+// TemplateVariables reads those of a deployment template that has been checked,
+// as its spec stands in a plan.
+func TemplateVariables(spec *yamldoc.Node, o Options) []Variable {
+	return services{newDecoder(ref.Template, yamldoc.NewReport(""), o)}.customTemplate(yamldoc.Sub(spec, ""))
 }
 
 // customRef binds which template something is made for, by a key that isn't

@@ -35,8 +35,8 @@ func (d *decoder) deploymentType(f *yamldoc.Field[string]) func(yamldoc.Value) {
 }
 
 // lane is a decoder for what a deployment type's lane decodes.
-func (d *decoder) lane(common document.Keys, template *TemplateRef) *swimlane.Decoder {
-	return &swimlane.Decoder{Decoder: d.Decoder, Common: common, Variables: d.variables(new([]Variable), variableConnector), Template: services{d}.customRef(template)}
+func (d *decoder) lane(common document.Keys, variables *[]Variable, template *TemplateRef) *swimlane.Decoder {
+	return &swimlane.Decoder{Decoder: d.Decoder, Common: common, Variables: d.variables(variables, variableConnector), Template: services{d}.customRef(template)}
 }
 
 // Deployment is what a Deployment stage deploys where (semantics/entities §5).

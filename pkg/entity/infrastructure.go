@@ -19,6 +19,8 @@ type Infrastructure struct {
 	ScopedServices               []yamldoc.Field[string] // the only services that it takes; none: all
 	CustomRef                    TemplateRef             // of a custom deployment
 	Provisioner                  yamldoc.Field[string]   // the step of a stage's provisioner section that makes it; empty: all of them
+	Variables                    []Variable              // of a custom deployment
+	SpecDoc                      *yamldoc.Node           // the spec, as it stands
 	Place                        swimlane.Place          // the spec, as its lane reads it; nil if nothing does
 }
 
@@ -57,6 +59,7 @@ func (d environments) infrastructure(v yamldoc.Value, e *Entity) *Infrastructure
 // place decodes the spec as its lane reads it. Where the deployment type is
 // none that has the type, the first lane that does.
 func (d environments) place(v yamldoc.Value, i *Infrastructure, typ, deployment string) {
+	i.SpecDoc = v.Node
 	own, _ := d.options.Lanes.Of(deployment)
 	for _, lane := range append(swimlane.Lanes{own}, d.options.Lanes...) {
 		of, ok := lane.Infrastructure(typ)
@@ -68,7 +71,7 @@ func (d environments) place(v yamldoc.Value, i *Infrastructure, typ, deployment 
 			"provisioner":                  d.Text(&i.Provisioner),
 			"allowSimultaneousDeployments": d.Decided(&i.AllowSimultaneousDeployments),
 			"description":                  document.Nothing,
-		}, &i.CustomRef), v)
+		}, &i.Variables, &i.CustomRef), v)
 		return
 	}
 }

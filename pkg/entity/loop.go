@@ -5,6 +5,7 @@ import (
 
 	"github.com/slipway-cd/slipway/pkg/document"
 	"github.com/slipway-cd/slipway/pkg/extent"
+	"github.com/slipway-cd/slipway/pkg/ref"
 	"github.com/slipway-cd/slipway/pkg/yamldoc"
 )
 
@@ -43,8 +44,8 @@ func (l Looping) set() bool {
 
 // Matrix runs once for each combination of the values of its axes.
 type Matrix struct {
-	Axes           map[string]*yamldoc.Node // lists, or expressions for one
-	Whole          string                   // an expression for all axes
+	Axes           []yamldoc.Entry // lists, or expressions for one; nil: it is no mapping
+	Whole          string          // an expression for all axes
 	Exclude        *yamldoc.Node
 	MaxConcurrency yamldoc.Field[int]
 	NodeName       yamldoc.Field[string]
@@ -59,6 +60,13 @@ type Repeat struct {
 	Unit           yamldoc.Field[string] // Count or Percentage
 	Start          yamldoc.Field[int]
 	End            yamldoc.Field[int]
+}
+
+// LoopingOf reads a strategy that has been checked, as it stands in a plan.
+func LoopingOf(doc *yamldoc.Node) Looping {
+	var l Looping
+	steps{newDecoder(ref.Pipeline, yamldoc.NewReport(""), Options{})}.looping(&l)(yamldoc.Sub(doc, ""))
+	return l
 }
 
 func (d steps) looping(l *Looping) func(yamldoc.Value) {
@@ -89,7 +97,7 @@ func (d steps) matrix(v yamldoc.Value, m *Matrix) {
 		m.Whole = d.loopExpression(v)
 		return
 	}
-	m.Axes = map[string]*yamldoc.Node{}
+	m.Axes = []yamldoc.Entry{}
 	for e := range d.Mapping(v) {
 		switch e.Key {
 		case "exclude":
@@ -101,7 +109,7 @@ func (d steps) matrix(v yamldoc.Value, m *Matrix) {
 		default:
 			var axis *yamldoc.Node
 			d.loopItems(&axis)(e)
-			m.Axes[e.Key] = axis
+			m.Axes = append(m.Axes, yamldoc.Entry{Key: e.Key, Value: axis})
 		}
 	}
 	d.bounded(v, extent.Axes(len(m.Axes)))
@@ -164,5 +172,5 @@ func (d steps) loopExpression(v yamldoc.Value) string {
 	if strings.HasPrefix(strings.TrimSpace(v.Node.Value), "<+") {
 		return d.Body(v).Expr
 	}
-	return d.String(v).Value
+	return d.String(v).Text
 }

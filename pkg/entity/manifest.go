@@ -13,7 +13,8 @@ import (
 type Manifest struct {
 	Identifier yamldoc.Field[string]
 	Type       yamldoc.Field[string]
-	Spec       any // what its kind has read; nil for a kind that isn't known
+	SpecDoc    *yamldoc.Node // the spec, as it stands
+	Spec       any           // what its kind has read; nil for a kind that isn't known
 }
 
 // manifestTypes are all that Harness has.
@@ -84,7 +85,7 @@ func (d services) manifest(v yamldoc.Value, kinds []swimlane.ManifestKind) Manif
 		"identifier": func(v yamldoc.Value) { m.Identifier = d.Identifier(v, ref.CheckNodeID) },
 		"type":       d.Supported(&m.Type, "manifest type", can, others...),
 		"spec": func(v yamldoc.Value) {
-			if i >= 0 {
+			if m.SpecDoc = v.Node; i >= 0 {
 				m.Spec = kinds[i].New(d.Decoder, v)
 			}
 		},

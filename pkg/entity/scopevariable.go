@@ -97,4 +97,7 @@ func (d settings) scopeValue(v yamldoc.Value, one *ScopeVariable) {
 			}
 		}
 	}
+	if !one.Value.Set {
+		one.Value = standard
+	}
 }

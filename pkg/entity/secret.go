@@ -11,15 +11,19 @@ import (
 // SecretText isn't in it: a typed tree is printed too easily.
 type Secret struct {
 	Type yamldoc.Field[string]
-	SSH  SSHKey // of an SSHKey
-}
-
-// SSHKey is a key for SSH. The key and its passphrase are other secrets.
-type SSHKey struct {
-	Port          yamldoc.Field[int]
-	User          yamldoc.Field[string]
-	KeyRef        yamldoc.Field[string]
-	PassphraseRef yamldoc.Field[string]
+	// Kept is where another manager has a SecretText.
+	Kept struct {
+		Manager yamldoc.Field[string]
+		Type    string // connector.ValueReference or connector.ValueCustom; empty: Slipway keeps it itself
+		Value   string // what the manager calls it, or is given for it
+	}
+	// SSH is an SSHKey. The key and its passphrase are other secrets.
+	SSH struct {
+		Port          yamldoc.Field[int]
+		User          yamldoc.Field[string]
+		KeyRef        yamldoc.Field[string]
+		PassphraseRef yamldoc.Field[string]
+	}
 }
 
 const builtInManager = "harnessSecretManager"
@@ -32,12 +36,12 @@ func (d settings) secret(v yamldoc.Value, e *Entity) *Secret {
 		"spec": func(v yamldoc.Value) {
 			switch typ {
 			case "SecretText":
-				d.secretText(v)
+				d.secretText(v, s)
 			case "SecretFile":
 				d.Fields(v, document.Keys{"secretManagerIdentifier": d.ownManager})
 				d.Need(v, "secretManagerIdentifier")
 			case "SSHKey":
-				d.sshKey(v, &s.SSH)
+				d.sshKey(v, s)
 			}
 		},
 	}))
@@ -53,14 +57,20 @@ func (d settings) ownManager(v yamldoc.Value) {
 	}
 }
 
-func (d settings) secretText(v yamldoc.Value) {
+func (d settings) secretText(v yamldoc.Value, s *Secret) {
 	var valueType yamldoc.Field[string]
 	typ := document.Peek(v, "valueType")
+	if typ == connector.ValueReference || typ == connector.ValueCustom {
+		s.Kept.Type = typ
+	}
 	d.Fields(v, document.Keys{
-		"secretManagerIdentifier": func(v yamldoc.Value) { d.secretManager(v, typ) },
-		"valueType":               d.Supported(&valueType, "the value type", []string{ValueInline, connector.ValueReference, connector.ValueCustom}),
+		"secretManagerIdentifier": func(v yamldoc.Value) { s.Kept.Manager = d.secretManager(v, typ) },
+		"valueType":               d.Supported(&valueType, "the value type", []string{valueInline, connector.ValueReference, connector.ValueCustom}),
 		"value": func(v yamldoc.Value) {
-			switch d.secretValue(v); {
+			if d.secretValue(v); s.Kept.Type != "" && v.Node != nil {
+				s.Kept.Value = v.Node.Value
+			}
+			switch {
 			case typ == connector.ValueCustom:
 				d.customValues(v)
 			case typ == connector.ValueReference && v.Node.Value == "":
@@ -84,9 +94,9 @@ func (d settings) secretValue(v yamldoc.Value) {
 	}
 }
 
-func (d settings) sshKey(v yamldoc.Value, k *SSHKey) {
+func (d settings) sshKey(v yamldoc.Value, s *Secret) {
 	d.Fields(v, document.Keys{
-		"port": d.Number(&k.Port),
+		"port": d.Number(&s.SSH.Port),
 		"auth": func(v yamldoc.Value) {
 			var typ yamldoc.Field[string]
 			kind := document.Peek(v, "type")
@@ -94,7 +104,7 @@ func (d settings) sshKey(v yamldoc.Value, k *SSHKey) {
 				"type": d.Supported(&typ, "SSH authentication", []string{"SSH"}, "Kerberos"),
 				"spec": func(v yamldoc.Value) {
 					if kind == "SSH" {
-						d.sshCredential(v, k)
+						d.sshCredential(v, s)
 					}
 				},
 			})
@@ -104,7 +114,7 @@ func (d settings) sshKey(v yamldoc.Value, k *SSHKey) {
 	d.Need(v, "auth")
 }
 
-func (d settings) sshCredential(v yamldoc.Value, k *SSHKey) {
+func (d settings) sshCredential(v yamldoc.Value, s *Secret) {
 	kind := document.Peek(v, "credentialType")
 	var typ yamldoc.Field[string]
 	d.Fields(v, document.Keys{
@@ -114,9 +124,9 @@ func (d settings) sshCredential(v yamldoc.Value, k *SSHKey) {
 				return
 			}
 			d.Fields(v, document.Keys{
-				"userName":            d.Text(&k.User),
-				"key":                 d.Reference(ref.Secret, &k.KeyRef),
-				"encryptedPassphrase": d.Reference(ref.Secret, &k.PassphraseRef),
+				"userName":            d.Text(&s.SSH.User),
+				"key":                 d.Reference(ref.Secret, &s.SSH.KeyRef),
+				"encryptedPassphrase": d.Reference(ref.Secret, &s.SSH.PassphraseRef),
 			})
 			d.Need(v, "userName", "key")
 		},

@@ -9,8 +9,8 @@ import (
 	"github.com/slipway-cd/slipway/pkg/yamldoc"
 )
 
-// ValueInline is the value type of a SecretText that Slipway keeps itself.
-const ValueInline = "Inline"
+// valueInline is the value type of a SecretText that Slipway keeps itself.
+const valueInline = "Inline"
 
 func builtIn(manager string) bool {
 	return strings.TrimPrefix(strings.TrimPrefix(manager, "account."), "org.") == builtInManager
@@ -18,18 +18,19 @@ func builtIn(manager string) bool {
 
 // secretManager decodes who keeps a secret: Slipway itself keeps values, a
 // connector anything else.
-func (d settings) secretManager(v yamldoc.Value, valueType string) {
+func (d settings) secretManager(v yamldoc.Value, valueType string) yamldoc.Field[string] {
 	f := d.String(v)
 	d.Plain(v, f.Expr, "the identifier of a connector")
 	switch own := builtIn(f.Value); {
 	case f.Value == "":
 	case own && (valueType == connector.ValueCustom || valueType == connector.ValueReference):
 		d.Errorf(v, document.WrongValue, "%s keeps values itself; the value type %s is for connectors to other managers", builtInManager, valueType)
-	case !own && valueType == ValueInline:
+	case !own && valueType == valueInline:
 		d.Unsupported(v, "values that a manager besides %s keeps can't be written yet; want the value type %s or %s", builtInManager, connector.ValueReference, connector.ValueCustom)
 	case !own:
 		d.refer(ref.Connector, v, f.Value)
 	}
+	return f
 }
 
 // customValues checks the value of a secret of a custom manager, which isn't

@@ -13,8 +13,9 @@ type Service struct {
 	Artifact    Artifact
 	Manifests   []Manifest
 	ConfigFiles []ConfigFile
-	CustomRef   TemplateRef // of a custom deployment
-	Spec        any         // what the lane has read of the definition; nil for nothing
+	CustomRef   TemplateRef   // of a custom deployment
+	SpecDoc     *yamldoc.Node // the definition's spec, as it stands
+	Spec        any           // what the lane has read of it; nil for nothing
 }
 
 func (d services) service(v yamldoc.Value, e *Entity) *Service {
@@ -32,7 +33,7 @@ func (d services) serviceDefinition(v yamldoc.Value, s *Service) {
 	d.Fields(v, document.Keys{
 		"type": d.deploymentType(&s.Type),
 		"spec": func(v yamldoc.Value) {
-			if !ok {
+			if s.SpecDoc = v.Node; !ok {
 				return // the type is refused already; its keys aren't known here
 			}
 			s.Spec = lane.Service(d.lane(document.Keys{
@@ -41,7 +42,7 @@ func (d services) serviceDefinition(v yamldoc.Value, s *Service) {
 				"manifests":   func(v yamldoc.Value) { s.Manifests = d.manifests(v, lane.Manifests) },
 				"configFiles": func(v yamldoc.Value) { s.ConfigFiles = d.configFiles(v) },
 				"description": document.Nothing,
-			}, &s.CustomRef), v)
+			}, &[]Variable{}, &s.CustomRef), v)
 		},
 		"description": document.Nothing,
 	})

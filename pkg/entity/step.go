@@ -174,6 +174,13 @@ func (d steps) stepKeys(v yamldoc.Value, s *Step, p place) document.Keys {
 	}
 }
 
+// OutputAlias is the name under which a step publishes its outputs
+// (semantics/pipeline §7.4), and the scope in which; nil if it publishes none.
+func OutputAlias(step *yamldoc.Node) (key *yamldoc.Node, scope string) {
+	alias := step.At("spec", "outputAlias")
+	return alias.Get("key"), alias.Text("scope")
+}
+
 // selectors are those that a step's spec has: a list, or one expression for all
 // of it. What is wrong with them its type says.
 func selectors(n *yamldoc.Node) []string {
@@ -339,6 +346,9 @@ func (d steps) stepGroup(v yamldoc.Value, p place, ids document.Seen) *StepGroup
 	}))
 	d.Need(v, "identifier", "name")
 	d.groupNeeds(v)
+	if !document.Neutral(v.Node.Get("timeout")) {
+		d.Warnf(document.Child(v, "timeout"), document.NoEffect, "timeout has no effect here: a step group has none; want one on its steps, or on the stage")
+	}
 	return g
 }
 

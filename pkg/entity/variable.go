@@ -12,6 +12,7 @@ import (
 // Variable is one of a pipeline, stage, step group, service or environment
 // (semantics/pipeline §1.5).
 type Variable struct {
+	Doc         *yamldoc.Node // all of it
 	Name        yamldoc.Field[string]
 	Type        yamldoc.Field[string] // String, Number or Secret; Connector in custom deployments
 	Value       yamldoc.Field[string] // of a Secret: the secret's identifier
@@ -38,7 +39,7 @@ func (d *decoder) variables(list *[]Variable, more ...string) func(yamldoc.Value
 }
 
 func (d *decoder) variable(v yamldoc.Value, more ...string) Variable {
-	var one Variable
+	one := Variable{Doc: v.Node}
 	d.Fields(v, document.Keys{
 		"name":        func(v yamldoc.Value) { one.Name = d.variableName(v) },
 		"type":        d.Literal(&one.Type, append([]string{"String", "Number", "Secret"}, more...)...),

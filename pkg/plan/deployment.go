@@ -38,28 +38,6 @@ type Override struct {
 	Doc   *yamldoc.Node `json:"doc"` // has variables, manifests and configFiles
 }
 
-// Layer is what one document says of a service's variables, manifests and
-// config files; any of them may be nil.
-type Layer struct {
-	What                              string // for people
-	Variables, Manifests, ConfigFiles *yamldoc.Node
-}
-
-// Layers are the service, the environment and the overrides, each of which
-// wins over those before it (semantics/entities §8).
-func (d *Deployment) Layers() []Layer {
-	spec := d.Service.At("serviceDefinition", "spec")
-	own := d.Environment.Get("overrides")
-	layers := []Layer{
-		{"the service", spec.Get("variables"), spec.Get("manifests"), spec.Get("configFiles")},
-		{"the environment", d.Environment.Get("variables"), own.Get("manifests"), own.Get("configFiles")},
-	}
-	for _, o := range d.Overrides {
-		layers = append(layers, Layer{o.Type, o.Doc.Get("variables"), o.Doc.Get("manifests"), o.Doc.Get("configFiles")})
-	}
-	return layers
-}
-
 // Group is the environment group by which a stage named its environment.
 type Group struct {
 	Ref  string `json:"ref"` // as written, e.g. "org.west"

@@ -30,7 +30,7 @@ type connectors struct {
 
 func (c connectors) Entity(_ context.Context, k store.EntityKey) (store.Entity, error) {
 	doc, ok := c.docs[k.ID]
-	if !ok {
+	if !ok || k.Kind != ref.Connector {
 		return store.Entity{}, fault.New(fault.NotFound, "no %s", k.ID)
 	}
 	return store.Entity{Key: k, YAML: fmt.Appendf(nil, "connector: {identifier: %s, name: %s, %s}", k.ID, k.ID, doc)}, nil
@@ -71,7 +71,7 @@ stages:
         execution: {steps: [{step: {identifier: roll, name: roll, type: ShellScript, spec: {}}}]}
 `),
 		Deployments: map[string]*plan.Deployment{"deploy": {
-			Service:     parse(t, "serviceDefinition: {spec: {artifacts: {primary: {sources: [{identifier: main, "+source+"}]}}}}"),
+			Service:     parse(t, "serviceDefinition: {type: Kubernetes, spec: {artifacts: {primary: {sources: [{identifier: main, "+source+"}]}}}}"),
 			Environment: parse(t, environmentYAML), Infrastructure: parse(t, infrastructureYAML),
 		}},
 	})
@@ -222,7 +222,7 @@ func TestWhichArtifactsAreLookedUp(t *testing.T) {
 			LookedUp: builtin.Types().Artifacts.LookedUp,
 			Pipeline: pipelineOf(t, "identifier: p\nstages: [{stage: {identifier: s, type: Deployment, spec: {execution: {steps: [{step: {identifier: x, type: Wait}}]}}}}]"),
 			Deployments: map[string]*plan.Deployment{"s": {
-				Service: parse(t, "serviceDefinition: {spec: {artifacts: {primary: "+primary+"}}}"),
+				Service: parse(t, "serviceDefinition: {type: Kubernetes, spec: {artifacts: {primary: "+primary+"}}}"),
 			}},
 		})
 		if err != nil {

@@ -49,7 +49,7 @@ func withArtifact(tb testing.TB, source string) *resolve.Scope {
 		Pipeline: pipelineOf(tb, pipelineYAML),
 		Deployments: map[string]*plan.Deployment{"deploy": {
 			Type: "Kubernetes", ServiceRef: "shop", EnvironmentRef: "dev",
-			Service:     parse(tb, "identifier: shop\nserviceDefinition: {spec: {artifacts: {primary: {sources: ["+source+"]}}}}"),
+			Service:     parse(tb, "identifier: shop\nserviceDefinition: {type: Kubernetes, spec: {artifacts: {primary: {sources: ["+source+"]}}}}"),
 			Environment: parse(tb, environmentYAML), Infrastructure: parse(tb, infrastructureYAML),
 		}},
 	})

@@ -3,12 +3,14 @@ package resolve
 import (
 	"encoding/json"
 	"fmt"
+	"slices"
 
+	"github.com/slipway-cd/slipway/pkg/entity"
 	"github.com/slipway-cd/slipway/pkg/expr"
 	"github.com/slipway-cd/slipway/pkg/fault"
+	"github.com/slipway-cd/slipway/pkg/filesource"
 	"github.com/slipway-cd/slipway/pkg/plan"
 	"github.com/slipway-cd/slipway/pkg/task/lookup"
-	"github.com/slipway-cd/slipway/pkg/yamldoc"
 )
 
 // chartFound is what a manifest's chart says of itself; nil if it wasn't read,
@@ -37,7 +39,7 @@ func (r record) chartFound(stage *plan.Node, manifest string) (*lookup.ChartFoun
 }
 
 // chart resolves manifests.ID.helm.X and manifest.ID.commitId.
-func (dep deployments) chart(stage *plan.Node, m *yamldoc.Node, path []string) (expr.Value, int, error) {
+func (dep deployments) chart(stage *plan.Node, m entity.Manifest, path []string) (expr.Value, int, error) {
 	found, err := dep.scope.record().chartFound(stage, path[1])
 	if err != nil {
 		return expr.Null(), 0, err
@@ -48,8 +50,8 @@ func (dep deployments) chart(stage *plan.Node, m *yamldoc.Node, path []string) (
 	if path[2] == "commitId" {
 		return expr.String(found.CommitID), 3, nil
 	}
-	if len(path) == 5 && path[3] == "metadata" && path[4] == "basePath" && text(m.At("spec", "store", "type")) == "OciHelmChart" {
-		return dep.constant(m.At("spec", "store", "spec", "basePath"), 5)
+	if store := storeOf(m); store.Type.Text == filesource.OCI && slices.Equal(path[3:], []string{"metadata", "basePath"}) {
+		return dep.word(store.Charts.BasePath, 5)
 	}
 	doc, err := json.Marshal(found)
 	if err != nil {

@@ -27,7 +27,7 @@ func described(t *testing.T, at, manifests string, found *lookup.ChartFound) *re
 		Pipeline: pipelineOf(t, pipelineYAML),
 		Deployments: map[string]*plan.Deployment{"deploy": {
 			Type: "NativeHelm", ServiceRef: "shop", EnvironmentRef: "dev",
-			Service:        parse(t, "identifier: shop\nserviceDefinition: {spec: {manifests: ["+manifests+"]}}"),
+			Service:        parse(t, "identifier: shop\nserviceDefinition: {type: Kubernetes, spec: {manifests: ["+manifests+"]}}"),
 			Environment:    parse(t, "identifier: dev"),
 			Infrastructure: parse(t, "identifier: i\ntype: KubernetesDirect\nspec: {connectorRef: cluster, namespace: ns, releaseName: rel}"),
 		}},
@@ -97,7 +97,7 @@ func TestWhichChartIsDescribed(t *testing.T) {
 		t.Errorf("%s of %s; want the chart of https://charts.example.com", asked, got.Kind)
 	}
 	p, err := planning.Build(planning.Source{Pipeline: pipelineOf(t, pipelineYAML), Deployments: map[string]*plan.Deployment{"deploy": {
-		Service: parse(t, "identifier: shop\nserviceDefinition: {spec: {manifests: ["+strings.ReplaceAll(httpChart, "True", "false")+"]}}"),
+		Service: parse(t, "identifier: shop\nserviceDefinition: {type: Kubernetes, spec: {manifests: ["+strings.ReplaceAll(httpChart, "True", "false")+"]}}"),
 	}}})
 	if err != nil || p.Node(manifestsNode) != nil {
 		t.Errorf("%v; a chart that isn't to be described is read all the same", err)

@@ -6,6 +6,7 @@ import (
 	"unicode/utf8"
 
 	"github.com/slipway-cd/slipway/pkg/document"
+	"github.com/slipway-cd/slipway/pkg/entity"
 	"github.com/slipway-cd/slipway/pkg/expr"
 	"github.com/slipway-cd/slipway/pkg/fault"
 	"github.com/slipway-cd/slipway/pkg/filesource"
@@ -19,16 +20,16 @@ import (
 // configFile is the content of a config file of what the stage deploys, its
 // expressions resolved: the file of the last layer that has one of that name.
 func (in files) configFile(id string, encoded bool) (expr.Value, error) {
-	d, err := in.scope.record().deploys(in.scope.Node.Stage())
+	d, err := in.scope.deployments().of(in.scope.Node.Stage())
 	if err != nil {
 		return expr.Null(), fault.New(fault.Invalid, "config file %q: %w", id, err)
 	}
-	for _, layer := range slices.Backward(d.Layers()) {
-		file := identified(layer.ConfigFiles, "configFile", id)
-		if file == nil {
+	for _, layer := range slices.Backward(d.layers) {
+		i := slices.IndexFunc(layer.configFiles, func(f entity.ConfigFile) bool { return f.Identifier.Text == id })
+		if i < 0 {
 			continue
 		}
-		v, err := in.configText(id, file.At("spec", "store"), encoded)
+		v, err := in.configText(layer.configFiles[i], encoded)
 		if err != nil {
 			return expr.Null(), fault.Wrap(err, "config file %q", id)
 		}
@@ -38,12 +39,12 @@ func (in files) configFile(id string, encoded bool) (expr.Value, error) {
 }
 
 // configText is the content of the one file in a config file's store.
-func (in files) configText(id string, store *yamldoc.Node, encoded bool) (expr.Value, error) {
-	typ := text(store.Get("type"))
-	if typ == "Inline" {
-		return in.content(id, text(store.At("spec", "content")), encoded)
+func (in files) configText(file entity.ConfigFile, encoded bool) (expr.Value, error) {
+	id, typ := file.Identifier.Text, file.Store.Type.Text
+	if typ == filesource.Inline {
+		return in.content(id, file.Store.Content.Text, encoded)
 	}
-	store, err := in.scope.tree(store, "store")
+	store, err := in.scope.tree(file.StoreDoc, "store")
 	if err != nil {
 		return expr.Null(), err
 	}
@@ -130,17 +131,4 @@ func (in files) content(name, content string, encoded bool) (expr.Value, error) 
 		return in.scope.secrets.lateText(task.LateText{Name: name, Text: v.Text(), Base64: true}), nil
 	}
 	return expr.String(base64.StdEncoding.EncodeToString([]byte(v.Text()))), nil
-}
-
-// identified is the item of a list of wrapped things that has an identifier.
-func identified(list *yamldoc.Node, wrapper, id string) *yamldoc.Node {
-	if list == nil {
-		return nil
-	}
-	for _, item := range list.Items {
-		if one := item.Get(wrapper); text(one.Get("identifier")) == id {
-			return one
-		}
-	}
-	return nil
 }

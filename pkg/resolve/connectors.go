@@ -16,25 +16,17 @@ import (
 	"github.com/slipway-cd/slipway/pkg/yamldoc"
 )
 
-// text is a resolved scalar's text; empty for none.
-func text(n *yamldoc.Node) string {
-	if n == nil {
-		return ""
-	}
-	return n.Value
-}
-
 // Connector reads a connector by its name, which has been resolved.
 func (s *Scope) Connector(name string) (connector.Connector, error) {
-	r, doc, err := s.documents().savedConnector(name)
+	r, e, err := s.documents().savedConnector(name)
 	if err != nil {
 		return connector.Connector{}, err
 	}
-	return s.access().connector(r, doc)
+	return s.access().connector(r, e.Connector)
 }
 
-// savedConnector reads the document of a connector below its root key.
-func (d documents) savedConnector(name string) (ref.Ref, *yamldoc.Node, error) {
+// savedConnector reads a connector by its name.
+func (d documents) savedConnector(name string) (ref.Ref, *entity.Entity, error) {
 	if name == "" {
 		return ref.Ref{}, nil, fault.New(fault.Invalid, "a connectorRef is missing")
 	}
@@ -42,55 +34,55 @@ func (d documents) savedConnector(name string) (ref.Ref, *yamldoc.Node, error) {
 	if err != nil {
 		return r, nil, fault.New(fault.Invalid, "connector %q: %w", name, err)
 	}
-	doc, err := d.raw(ref.Connector, r)
+	e, err := d.saved(ref.Connector, r)
 	if fault.Is(err, fault.NotFound) {
 		return r, nil, fault.New(fault.NotFound, "connector %q isn't in %s", r.ID, r.Scope)
 	}
-	return r, doc, err
+	return r, e, err
 }
 
-// connectorDocument is what expressions know of the connector that a key names.
-func (acc access) connectorDocument(name *yamldoc.Node) (*yamldoc.Node, error) {
-	v, err := acc.scope.scalar(name)
+// connectorDocument is what expressions know of a connector.
+func (acc access) connectorDocument(name string) (*yamldoc.Node, error) {
+	r, e, err := acc.scope.documents().savedConnector(name)
 	if err != nil {
 		return nil, err
 	}
-	r, doc, err := acc.scope.documents().savedConnector(v.Text())
-	if err != nil {
-		return nil, err
-	}
-	return acc.scope.tree(doc, "connector "+r.ID)
+	return acc.scope.tree(e.Doc, "connector "+r.ID)
 }
 
-// connector resolves a connector's document below its root key.
-func (acc access) connector(r ref.Ref, doc *yamldoc.Node) (connector.Connector, error) {
-	typ := text(doc.Get("type"))
-	of, _ := acc.scope.Connectors.Of(typ)
-	spec, err := acc.scope.Tree(doc.Get("spec"), of.Late)
+// connector resolves a connector.
+func (acc access) connector(r ref.Ref, c *entity.Connector) (connector.Connector, error) {
+	of, _ := acc.scope.Connectors.Of(c.Type.Text)
+	spec, err := acc.scope.Tree(c.SpecDoc, of.Late)
 	if err != nil {
 		return connector.Connector{}, err
 	}
-	return acc.scope.Connectors.Use(r.ID, typ, r.Scope, spec, connecting{acc.scope, r}), nil
+	return acc.scope.Connectors.Use(r.ID, c.Type.Text, r.Scope, spec, connecting{acc.scope, r}), nil
 }
 
-// raw reads an entity's document below its root key, as it was saved. What a
-// connector names is the same wherever it is used.
-func (d documents) raw(kind ref.Kind, r ref.Ref) (*yamldoc.Node, error) {
-	e, err := d.entities.Entity(d.ctx, store.EntityKey{Scope: r.Scope, Kind: kind, ID: r.ID})
+// saved reads an entity as it was saved. What a connector names is the same
+// wherever it is used.
+func (d documents) saved(kind ref.Kind, r ref.Ref) (*entity.Entity, error) {
+	kept, err := d.entities.Entity(d.ctx, store.EntityKey{Scope: r.Scope, Kind: kind, ID: r.ID})
 	if err != nil {
 		return nil, err
 	}
-	docs, report := yamldoc.Parse(r.ID, e.YAML)
+	docs, report := yamldoc.Parse(r.ID, kept.YAML)
 	if err := report.Err(); err != nil {
 		return nil, err
 	}
-	if len(docs) != 1 {
-		return nil, fault.New(fault.Invalid, "%s %q has no document", kind, r.ID)
+	if len(docs) == 1 {
+		if e := d.decode(docs[0], r.Scope); e != nil && e.Kind == kind {
+			return e, nil
+		}
 	}
-	if kind == ref.Connector {
-		entity.Qualify(docs[0], r.Scope, *d.types)
-	}
-	return docs[0].Get(string(kind)), nil
+	return nil, fault.New(fault.Invalid, "%s %q has no document", kind, r.ID)
+}
+
+// decode decodes a document as it stands in a scope; nil if it says no kind.
+func (d documents) decode(doc *yamldoc.Node, of ref.Scope) *entity.Entity {
+	entity.Qualify(doc, of, *d.types)
+	return entity.Decode(doc, yamldoc.NewReport(""), entity.Options{Scope: of, Types: *d.types})
 }
 
 // Server finds the system with an HTTP API that a connector of a type stands
@@ -155,14 +147,15 @@ func (acc access) unsaved(document string) (connector.Connector, ref.Ref, error)
 	if err := report.Err(); err != nil {
 		return connector.Connector{}, ref.Ref{}, err
 	}
-	if len(docs) != 1 || docs[0].Get("connector") == nil {
-		return connector.Connector{}, ref.Ref{}, fault.New(fault.Invalid, "found no connector; want one document whose root key is connector")
+	of := acc.scope.Execution.Scope
+	if len(docs) == 1 {
+		if e := acc.scope.documents().decode(docs[0], of); e != nil && e.Connector != nil {
+			r := ref.Ref{Scope: of, ID: e.Identifier.Text}
+			c, err := acc.connector(r, e.Connector)
+			return c, r, err
+		}
 	}
-	entity.Qualify(docs[0], acc.scope.Execution.Scope, acc.scope.Types)
-	doc := docs[0].Get("connector")
-	r := ref.Ref{Scope: acc.scope.Execution.Scope, ID: text(doc.Get("identifier"))}
-	c, err := acc.connector(r, doc)
-	return c, r, err
+	return connector.Connector{}, ref.Ref{}, fault.New(fault.Invalid, "found no connector; want one document whose root key is connector")
 }
 
 // connecting is how a connector reaches what else it is made of
@@ -200,7 +193,7 @@ func (c connecting) Template(name ref.Ref, label string) (connector.Template, er
 		return connector.Template{}, err
 	}
 	shown := template.Name(name, version.Label)
-	if kind := text(version.Doc.Get("type")); kind != string(template.SecretManager) {
+	if kind := version.Doc.Text("type"); kind != string(template.SecretManager) {
 		return connector.Template{}, fault.New(fault.Invalid, "template %s is of the type %s; want one of the type %s", shown, kind, template.SecretManager)
 	}
 	return connector.Template{Name: shown, Scope: name.Scope, Spec: version.Doc.Get("spec")}, nil
@@ -222,19 +215,17 @@ func (c connecting) Resolve(text string, of ref.Scope, names map[string]expr.Val
 // nil for one that Slipway keeps itself, and for one that doesn't exist: the
 // claim of its task says so.
 func (acc access) elsewhereKept(r ref.Ref) (*task.LateSecret, error) {
-	doc, err := acc.scope.documents().raw(ref.Secret, r)
+	e, err := acc.scope.documents().saved(ref.Secret, r)
 	if fault.Is(err, fault.NotFound) {
 		return nil, nil //nolint:nilnil // see above
 	}
 	if err != nil {
 		return nil, err
 	}
-	spec := doc.Get("spec")
-	kind := text(spec.Get("valueType"))
-	if kind == "" || kind == entity.ValueInline {
+	if e.Secret.Kept.Type == "" {
 		return nil, nil //nolint:nilnil // see above
 	}
-	return acc.fetched(r, text(spec.Get("secretManagerIdentifier")), kind, text(spec.Get("value")))
+	return acc.fetched(r, e.Secret.Kept.Manager.Text, e.Secret.Kept.Type, e.Secret.Kept.Value)
 }
 
 // fetched is how a delegate fetches a secret by what its document says.
@@ -248,14 +239,14 @@ func (acc access) fetched(r ref.Ref, by, kind, value string) (*task.LateSecret, 
 	}
 	acc.scope.secrets.inside = true
 	defer func() { acc.scope.secrets.inside = false }()
-	doc, err := acc.scope.documents().raw(ref.Connector, manager)
+	e, err := acc.scope.documents().saved(ref.Connector, manager)
 	if fault.Is(err, fault.NotFound) {
 		return nil, fault.New(fault.NotFound, "the manager %q of secret %q isn't in %s", manager.ID, r.ID, manager.Scope)
 	}
 	if err != nil {
 		return nil, err
 	}
-	c, err := acc.connector(manager, doc)
+	c, err := acc.connector(manager, e.Connector)
 	var f connector.Fetch
 	if err == nil {
 		f, err = c.Fetch(connector.Secret{Scope: r.Scope, Value: value}, kind)

@@ -8,59 +8,50 @@ import (
 	"strings"
 	"time"
 
+	"github.com/slipway-cd/slipway/pkg/entity"
 	"github.com/slipway-cd/slipway/pkg/expr"
 	"github.com/slipway-cd/slipway/pkg/fault"
 	"github.com/slipway-cd/slipway/pkg/plan"
 	"github.com/slipway-cd/slipway/pkg/task"
-	"github.com/slipway-cd/slipway/pkg/yamldoc"
 )
 
 // infraVariable resolves infra.variables.X of a custom deployment: what the
 // infrastructure says of it, else its template (semantics/pipeline §9.6). The
 // path of a variable that names a connector goes on into the connector.
-func (dep deployments) infraVariable(d *plan.Deployment, path []string) (expr.Value, int, error) {
-	layers := []*yamldoc.Node{d.Infrastructure.At("spec", "variables"), d.Template.At("infrastructure", "variables")}
+func (dep deployments) infraVariable(d *deployed, path []string) (expr.Value, int, error) {
+	layers := [][]entity.Variable{d.infrastructure.Infrastructure.Variables, entity.TemplateVariables(d.Template, entity.Options{Types: dep.scope.Types})}
 	if len(path) < 3 {
-		v, err := dep.variableMap(layers)
+		v, err := dep.variableMap(slices.Concat(layers...))
 		return v, len(path), err
 	}
 	for _, list := range layers {
-		if list == nil {
-			continue
-		}
-		item := named(list, path[2])
+		one := variableOf(list, path[2])
 		switch {
-		case item == nil:
-		case text(item.Get("type")) == "Connector" && len(path) > 3:
-			return dep.connectorPath(item.Get("value"), path)
-		case expr.IsRuntimeInput(text(item.Get("value"))):
+		case one == nil:
+		case one.Type.Text == "Connector" && len(path) > 3:
+			return dep.connectorPath(one, path)
+		case expr.IsRuntimeInput(one.Value.Text):
 			return expr.Null(), 0, fault.New(fault.UnresolvedExpression, "the infrastructure's variable %q has no value; its deployment template asks for one", path[2])
 		default:
-			v, err := dep.scope.variable(item)
+			v, err := dep.scope.variable(one.Doc)
 			return v, 3, err
 		}
 	}
 	return expr.Null(), 0, unknown("neither the infrastructure nor its deployment template has a variable %q", path[2])
 }
 
-// variableMap is all variables of some lists by name, the first ones on top.
-func (dep deployments) variableMap(layers []*yamldoc.Node) (expr.Value, error) {
+// variableMap is all variables of a list by name, the first ones on top.
+func (dep deployments) variableMap(list []entity.Variable) (expr.Value, error) {
 	all := map[string]expr.Value{}
-	for _, list := range layers {
-		if list == nil {
+	for _, one := range list {
+		if _, known := all[one.Name.Text]; known || expr.IsRuntimeInput(one.Value.Text) {
 			continue
 		}
-		for _, item := range list.Items {
-			name := text(item.Get("name"))
-			if _, known := all[name]; known || expr.IsRuntimeInput(text(item.Get("value"))) {
-				continue
-			}
-			v, err := dep.scope.variable(item)
-			if err != nil {
-				return expr.Null(), err
-			}
-			all[name] = v
+		v, err := dep.scope.variable(one.Doc)
+		if err != nil {
+			return expr.Null(), err
 		}
+		all[one.Name.Text] = v
 	}
 	return expr.Map(all), nil
 }
@@ -68,8 +59,12 @@ func (dep deployments) variableMap(layers []*yamldoc.Node) (expr.Value, error) {
 // connectorPath resolves what a path says of a connector's document. A key
 // that names a secret is its reference, and so is that key's identifier, for
 // secrets.getValue.
-func (dep deployments) connectorPath(name *yamldoc.Node, path []string) (expr.Value, int, error) {
-	doc, err := dep.scope.access().connectorDocument(name)
+func (dep deployments) connectorPath(one *entity.Variable, path []string) (expr.Value, int, error) {
+	name, err := field(dep.scope, one.Value)
+	if err != nil {
+		return expr.Null(), 0, err
+	}
+	doc, err := dep.scope.access().connectorDocument(name.Text())
 	if err != nil {
 		return expr.Null(), 0, err
 	}

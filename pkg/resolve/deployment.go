@@ -6,8 +6,11 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/slipway-cd/slipway/pkg/document"
+	"github.com/slipway-cd/slipway/pkg/entity"
 	"github.com/slipway-cd/slipway/pkg/expr"
 	"github.com/slipway-cd/slipway/pkg/fault"
+	"github.com/slipway-cd/slipway/pkg/filesource"
 	"github.com/slipway-cd/slipway/pkg/plan"
 	"github.com/slipway-cd/slipway/pkg/yamldoc"
 )
@@ -19,7 +22,7 @@ func (dep deployments) field(stage *plan.Node, path []string) (expr.Value, int, 
 	if dep.scope.Node.Kind == plan.KindStage && dep.scope.Node == stage {
 		return expr.Null(), len(path), nil
 	}
-	d, err := dep.scope.record().deploys(stage)
+	d, err := dep.of(stage)
 	if err != nil {
 		return expr.Null(), 0, unknown("%s has no value: %w", path[0], err)
 	}
@@ -67,33 +70,15 @@ func (dep deployments) field(stage *plan.Node, path []string) (expr.Value, int, 
 	return expr.Null(), 0, expr.ErrUnknown
 }
 
-// deploys is what a stage deploys where.
-func (r record) deploys(stage *plan.Node) (*plan.Deployment, error) {
-	if stage == nil {
-		return nil, fault.New(fault.Invalid, "there is no stage here")
-	}
-	if stage.Deployment == nil {
-		return nil, fault.New(fault.Invalid, "stage %s deploys nothing", stage.Identifier)
-	}
-	d := stage.Deployment
-	if d.Late {
-		d = stage.Deploys(r.state(stage.ID))
-	}
-	if d == nil {
-		return nil, fault.New(fault.Invalid, "stage %s hasn't chosen yet what it deploys", stage.Identifier)
-	}
-	return d, nil
-}
-
 // below resolves a path below a document, given how much of it led there.
 func (dep deployments) below(doc *yamldoc.Node, path []string, used int) (expr.Value, int, error) {
 	v, n, err := dep.scope.paths().field(doc, path[used:])
 	return v, n + used, err
 }
 
-func (dep deployments) service(d *plan.Deployment, path []string) (expr.Value, int, error) {
+func (dep deployments) service(d *deployed, path []string) (expr.Value, int, error) {
 	if len(path) > 1 && path[1] == "type" {
-		return dep.constant(d.Service.At("serviceDefinition", "type"), 2)
+		return dep.word(d.service.Type, 2)
 	}
 	return dep.below(d.Service, path, 1)
 }
@@ -103,18 +88,20 @@ func (dep deployments) constant(n *yamldoc.Node, used int) (expr.Value, int, err
 	return v, used, err
 }
 
+func (dep deployments) word(f yamldoc.Field[string], used int) (expr.Value, int, error) {
+	v, err := field(dep.scope, f)
+	return v, used, err
+}
+
 // serviceVariable resolves a service's variable as the last layer has it
 // (semantics/entities §8).
-func (dep deployments) serviceVariable(d *plan.Deployment, path []string) (expr.Value, int, error) {
+func (dep deployments) serviceVariable(d *deployed, path []string) (expr.Value, int, error) {
 	if len(path) < 2 {
 		return dep.serviceVariables(d)
 	}
-	for _, layer := range slices.Backward(d.Layers()) {
-		if layer.Variables == nil {
-			continue
-		}
-		if item := named(layer.Variables, path[1]); item != nil {
-			v, err := dep.scope.variable(item)
+	for _, layer := range slices.Backward(d.layers) {
+		if one := variableOf(layer.variables, path[1]); one != nil {
+			v, err := dep.scope.variable(one.Doc)
 			return v, 2, err
 		}
 	}
@@ -123,7 +110,7 @@ func (dep deployments) serviceVariable(d *plan.Deployment, path []string) (expr.
 
 // overriddenVariable resolves a service's variable that step groups override,
 // the inner ones first (semantics/pipeline §3.6).
-func (dep deployments) overriddenVariable(d *plan.Deployment, path []string) (expr.Value, int, error) {
+func (dep deployments) overriddenVariable(d *deployed, path []string) (expr.Value, int, error) {
 	if len(path) > 1 {
 		for g := group(dep.scope.Node); g != nil; g = group(g.Parent()) {
 			list := g.Doc.Get("variables")
@@ -141,42 +128,31 @@ func (dep deployments) overriddenVariable(d *plan.Deployment, path []string) (ex
 
 // primaryManifest resolves manifestConfig.primaryManifestId: the manifest that
 // the service names, or its only main one.
-func (dep deployments) primaryManifest(d *plan.Deployment, path []string) (expr.Value, int, error) {
+func (dep deployments) primaryManifest(d *deployed, path []string) (expr.Value, int, error) {
 	if len(path) < 2 || path[1] != "primaryManifestId" {
 		return expr.Null(), 0, unknown("manifestConfig has primaryManifestId alone; found %s", dotted(path))
 	}
-	spec := d.Service.At("serviceDefinition", "spec")
-	if named := spec.At("manifestConfigurations", "primaryManifestRef"); named != nil {
+	if named := d.service.SpecDoc.At("manifestConfigurations", "primaryManifestRef"); named != nil {
 		return dep.constant(named, 2)
 	}
-	if list := spec.Get("manifests"); list != nil {
-		for _, item := range list.Items {
-			m := item.Get("manifest")
-			if kind, _ := dep.scope.Lanes.Manifest(text(m.Get("type"))); kind.Main {
-				return dep.constant(m.Get("identifier"), 2)
-			}
+	for _, m := range d.service.Manifests {
+		if kind, _ := dep.scope.Lanes.Manifest(m.Type.Text); kind.Main {
+			return dep.word(m.Identifier, 2)
 		}
 	}
 	return expr.Null(), 2, nil
 }
 
 // serviceVariables is all of them as a map, for .get("name").
-func (dep deployments) serviceVariables(d *plan.Deployment) (expr.Value, int, error) {
+func (dep deployments) serviceVariables(d *deployed) (expr.Value, int, error) {
 	all := map[string]expr.Value{}
-	for _, layer := range d.Layers() {
-		if layer.Variables == nil {
-			continue
-		}
-		for _, item := range layer.Variables.Items {
-			name := item.Get("name")
-			if name == nil {
-				continue
-			}
-			v, err := dep.scope.variable(item)
+	for _, layer := range d.layers {
+		for _, one := range layer.variables {
+			v, err := dep.scope.variable(one.Doc)
 			if err != nil {
 				return expr.Null(), 0, err
 			}
-			all[name.Value] = v
+			all[one.Name.Text] = v
 		}
 	}
 	return expr.Map(all), 1, nil
@@ -184,7 +160,7 @@ func (dep deployments) serviceVariables(d *plan.Deployment) (expr.Value, int, er
 
 // legacyService resolves serviceConfig.serviceDefinition.spec.variables.X
 // (semantics/entities §2.1).
-func (dep deployments) legacyService(d *plan.Deployment, path []string) (expr.Value, int, error) {
+func (dep deployments) legacyService(d *deployed, path []string) (expr.Value, int, error) {
 	prefix := []string{"serviceConfig", "serviceDefinition", "spec", "variables"}
 	if len(path) > len(prefix) && slices.Equal(path[:len(prefix)], prefix) {
 		v, n, err := dep.serviceVariable(d, path[len(prefix)-1:])
@@ -197,7 +173,7 @@ func (dep deployments) legacyService(d *plan.Deployment, path []string) (expr.Va
 	return dep.below(d.Service, path, 1)
 }
 
-func (dep deployments) environment(d *plan.Deployment, path []string) (expr.Value, int, error) {
+func (dep deployments) environment(d *deployed, path []string) (expr.Value, int, error) {
 	if len(path) > 1 && (path[1] == "envGroupName" || path[1] == "envGroupRef") {
 		switch {
 		case d.Group == nil:
@@ -211,13 +187,9 @@ func (dep deployments) environment(d *plan.Deployment, path []string) (expr.Valu
 		return expr.Null(), 0, unknown("the stage has no %s", dotted(path))
 	}
 	if len(path) > 2 && path[1] == "variables" {
-		for _, o := range slices.Backward(d.Overrides) {
-			list := o.Doc.Get("variables")
-			if o.Type != overrideOfAll || list == nil {
-				continue
-			}
-			if item := named(list, path[2]); item != nil {
-				v, err := dep.scope.variable(item)
+		for _, layer := range slices.Backward(d.layers) {
+			if one := variableOf(layer.variables, path[2]); one != nil && layer.what == entity.EnvGlobal {
+				v, err := dep.scope.variable(one.Doc)
 				return v, 3, err
 			}
 		}
@@ -225,19 +197,16 @@ func (dep deployments) environment(d *plan.Deployment, path []string) (expr.Valu
 	return dep.below(d.Environment, path, 1)
 }
 
-// overrideOfAll is the type of overrides of an environment for all services,
-// whose variables are the environment's too.
-const overrideOfAll = "ENV_GLOBAL_OVERRIDE"
-
-func (dep deployments) infrastructure(d *plan.Deployment, path []string) (expr.Value, int, error) {
+func (dep deployments) infrastructure(d *deployed, path []string) (expr.Value, int, error) {
 	if len(path) < 2 {
 		return expr.Null(), 0, expr.ErrUnknown
 	}
+	spec := d.infrastructure.Infrastructure.SpecDoc
 	switch path[1] {
 	case "name", "tags", "description":
 		return dep.below(d.Infrastructure, path, 1)
 	case "infraIdentifier", "identifier":
-		return dep.constant(d.Infrastructure.Get("identifier"), 2)
+		return dep.word(d.infrastructure.Identifier, 2)
 	case "variables":
 		if d.Template != nil {
 			return dep.infraVariable(d, path)
@@ -246,23 +215,27 @@ func (dep deployments) infrastructure(d *plan.Deployment, path []string) (expr.V
 		return dep.infraConnector(d, path)
 	case "kubernetes":
 		if len(path) > 2 {
-			return dep.constant(d.Infrastructure.At("spec", path[2]), 3)
+			return dep.constant(spec.Get(path[2]), 3)
 		}
 	}
-	if d.Infrastructure.At("spec", path[1]) == nil {
+	if spec.Get(path[1]) == nil {
 		return expr.Null(), 0, unknown("the infrastructure has no %q", path[1])
 	}
-	return dep.below(d.Infrastructure.Get("spec"), path, 1)
+	return dep.below(spec, path, 1)
 }
 
 // infraConnector resolves infra.connector, which is its reference, and what
 // its document says of it, such as infra.connector.name.
-func (dep deployments) infraConnector(d *plan.Deployment, path []string) (expr.Value, int, error) {
-	at := d.Infrastructure.At("spec", "connectorRef")
+func (dep deployments) infraConnector(d *deployed, path []string) (expr.Value, int, error) {
+	at := d.infrastructure.Infrastructure.SpecDoc.Get("connectorRef")
 	if len(path) < 3 || at == nil {
 		return dep.constant(at, 2)
 	}
-	doc, err := dep.scope.access().connectorDocument(at)
+	name, err := dep.scope.scalar(at)
+	if err != nil {
+		return expr.Null(), 0, err
+	}
+	doc, err := dep.scope.access().connectorDocument(name.Text())
 	if err != nil {
 		return expr.Null(), 0, err
 	}
@@ -277,7 +250,7 @@ func (dep deployments) infraConnector(d *plan.Deployment, path []string) (expr.V
 
 // legacyInfrastructure resolves infrastructure.infrastructureKey and the
 // output form of a stage's environment.
-func (dep deployments) legacyInfrastructure(d *plan.Deployment, path []string) (expr.Value, int, error) {
+func (dep deployments) legacyInfrastructure(d *deployed, path []string) (expr.Value, int, error) {
 	if len(path) > 1 && path[1] == "infrastructureKey" {
 		key, err := dep.key(d)
 		return expr.String(key), 2, err
@@ -300,7 +273,7 @@ func (dep deployments) legacyInfrastructure(d *plan.Deployment, path []string) (
 // InfrastructureKey is the key of what the node's stage deploys where, which
 // expressions know as INFRA_KEY inside the stage.
 func (s *Scope) InfrastructureKey() (string, error) {
-	d, err := s.record().deploys(s.Node.Stage())
+	d, err := s.deployments().of(s.Node.Stage())
 	if err != nil {
 		return "", err
 	}
@@ -309,53 +282,59 @@ func (s *Scope) InfrastructureKey() (string, error) {
 
 // key is the key of a service on an infrastructure
 // (semantics/entities §4).
-func (dep deployments) key(d *plan.Deployment) (string, error) {
+func (dep deployments) key(d *deployed) (string, error) {
 	parts := []string{d.ServiceRef, d.EnvironmentRef}
 	lane, _ := dep.scope.Lanes.Of(d.Type)
-	infrastructure, ok := lane.Infrastructure(text(d.Infrastructure.Get("type")))
+	typ, spec := d.infrastructure.Infrastructure.Type.Text, d.infrastructure.Infrastructure.SpecDoc
+	infrastructure, ok := lane.Infrastructure(typ)
 	if !ok {
-		return "", fault.New(fault.Unsupported, "the infrastructure has the type %s, which the deployment type %s hasn't", text(d.Infrastructure.Get("type")), d.Type)
+		return "", fault.New(fault.Unsupported, "the infrastructure has the type %s, which the deployment type %s hasn't", typ, d.Type)
 	}
 	for _, key := range infrastructure.Key {
-		if d.Infrastructure.At("spec", key) == nil {
+		if spec.Get(key) == nil {
 			continue // it may be left out
 		}
-		v, err := dep.scope.scalar(d.Infrastructure.At("spec", key))
+		v, err := dep.scope.scalar(spec.Get(key))
 		if err != nil {
 			return "", err
 		}
 		parts = append(parts, v.Text())
 	}
 	if len(infrastructure.Key) == 0 {
-		parts = append(parts, text(d.Infrastructure.Get("identifier")))
+		parts = append(parts, d.infrastructure.Identifier.Text)
 	}
 	sum := sha1.Sum([]byte(strings.Join(parts, "-"))) //nolint:gosec // see above
 	return hex.EncodeToString(sum[:]), nil
 }
 
 // manifest resolves manifests.ID.{identifier,type,store,valuesPaths,helm}.
-func (dep deployments) manifest(stage *plan.Node, d *plan.Deployment, path []string) (expr.Value, int, error) {
+func (dep deployments) manifest(stage *plan.Node, d *deployed, path []string) (expr.Value, int, error) {
 	if len(path) < 3 {
 		return expr.Null(), 0, expr.ErrUnknown
 	}
-	list := d.Service.At("serviceDefinition", "spec", "manifests")
-	if list == nil {
+	if len(d.service.Manifests) == 0 {
 		return expr.Null(), 0, unknown("the service has no manifests")
 	}
-	for _, item := range list.Items {
-		m := item.Get("manifest")
-		if id := m.Get("identifier"); id == nil || id.Value != path[1] {
-			continue
-		}
-		switch path[2] {
-		case "identifier", "type":
-			return dep.constant(m.Get(path[2]), 3)
-		case "store":
-			return dep.constant(m.At("spec", "store", "type"), 3)
-		case "helm", "commitId":
-			return dep.chart(stage, m, path)
-		}
-		return dep.below(m.Get("spec"), path, 2)
+	i := slices.IndexFunc(d.service.Manifests, func(m entity.Manifest) bool { return m.Identifier.Text == path[1] })
+	if i < 0 {
+		return expr.Null(), 0, unknown("the service has no manifest %q", path[1])
 	}
-	return expr.Null(), 0, unknown("the service has no manifest %q", path[1])
+	switch m := d.service.Manifests[i]; path[2] {
+	case "identifier":
+		return dep.word(m.Identifier, 3)
+	case "type":
+		return dep.word(m.Type, 3)
+	case "store":
+		return dep.word(storeOf(m).Type, 3)
+	case "helm", "commitId":
+		return dep.chart(stage, m, path)
+	default:
+		return dep.below(m.SpecDoc, path, 2)
+	}
+}
+
+// storeOf is the store of a manifest, of which only a repository of charts has
+// more than its type here.
+func storeOf(m entity.Manifest) *filesource.Store {
+	return filesource.Decode(document.New(yamldoc.NewReport("")), yamldoc.Sub(m.SpecDoc.Get("store"), ""), filesource.Form{Stores: filesource.Charts()})
 }

@@ -4,6 +4,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/slipway-cd/slipway/pkg/entity"
 	"github.com/slipway-cd/slipway/pkg/expr"
 	"github.com/slipway-cd/slipway/pkg/fault"
 	"github.com/slipway-cd/slipway/pkg/plan"
@@ -62,8 +63,8 @@ func (p *publication) search(n, nearest *plan.Node) {
 		return
 	}
 	if n.Kind == plan.KindStep {
-		doc := n.Doc.At("spec", "outputAlias")
-		if text(doc.Get("key")) != p.alias || text(doc.Get("scope")) != p.scope || nearest != nil && group(n.Parent()).ID != nearest.ID {
+		key, scope := entity.OutputAlias(n.Doc)
+		if key == nil || key.Value != p.alias || scope != p.scope || nearest != nil && group(n.Parent()).ID != nearest.ID {
 			return
 		}
 		loop, _ := n.Looped()

@@ -95,9 +95,9 @@ func claims(s *Scope, connector ref.Ref) map[string]string {
 	case e.Preview:
 		out[identity.Context] = "preview"
 	}
-	if d, err := s.record().deploys(s.Node.Stage()); err == nil {
+	if d, err := s.deployments().of(s.Node.Stage()); err == nil {
 		out[identity.Service], out[identity.Environment] = d.ServiceRef, d.EnvironmentRef
-		out[identity.EnvironmentType] = text(d.Environment.Get("type"))
+		out[identity.EnvironmentType] = d.environment.Type.Text
 	}
 	maps.DeleteFunc(out, func(_, value string) bool { return value == "" })
 	return out

@@ -4,10 +4,10 @@ import (
 	"slices"
 
 	"github.com/slipway-cd/slipway/pkg/document"
+	"github.com/slipway-cd/slipway/pkg/entity"
 	"github.com/slipway-cd/slipway/pkg/expr"
 	"github.com/slipway-cd/slipway/pkg/fault"
 	"github.com/slipway-cd/slipway/pkg/filesource"
-	"github.com/slipway-cd/slipway/pkg/plan"
 	"github.com/slipway-cd/slipway/pkg/step"
 	"github.com/slipway-cd/slipway/pkg/swimlane"
 	"github.com/slipway-cd/slipway/pkg/task"
@@ -26,7 +26,7 @@ func (s *Scope) Deployment() (*step.Deployment, error) {
 		return nil, err
 	}
 	return &step.Deployment{
-		Type: r.Type, ServiceID: r.ServiceRef, EnvironmentID: r.EnvironmentRef, Infrastructure: text(r.Infrastructure.Get("identifier")),
+		Type: r.what.Type, ServiceID: r.what.ServiceRef, EnvironmentID: r.what.EnvironmentRef, Infrastructure: r.what.infrastructure.Identifier.Text,
 		Release: t.Release, Namespace: t.Namespace, Image: t.Image, Target: t.Spec,
 	}, nil
 }
@@ -40,7 +40,7 @@ func (s *Scope) Cluster() (task.Cluster, []string, error) {
 	}
 	clustered, ok := place.(swimlane.Clustered)
 	if !ok {
-		return task.Cluster{}, nil, fault.New(fault.Invalid, "the stage deploys %s, which knows no cluster", r.Type)
+		return task.Cluster{}, nil, fault.New(fault.Invalid, "the stage deploys %s, which knows no cluster", r.what.Type)
 	}
 	return clustered.Cluster(r)
 }
@@ -62,7 +62,7 @@ func (s *Scope) Chart() (step.Chart, error) {
 
 // place is where the node's stage deploys to, as its lane reads it.
 func (s *Scope) place() (*reach, swimlane.Place, error) {
-	d, err := s.record().deploys(s.Node.Stage())
+	d, err := s.deployments().of(s.Node.Stage())
 	if err != nil {
 		return nil, nil, fault.New(fault.Invalid, "the step needs a Deployment stage: %w", err)
 	}
@@ -70,28 +70,28 @@ func (s *Scope) place() (*reach, swimlane.Place, error) {
 	if !ok {
 		return nil, nil, fault.New(fault.Unsupported, "the deployment type %s can't be deployed yet", d.Type)
 	}
-	typ := text(d.Infrastructure.Get("type"))
+	typ := d.infrastructure.Infrastructure.Type.Text
 	infrastructure, ok := lane.Infrastructure(typ)
 	if !ok {
 		return nil, nil, fault.New(fault.Unsupported, "infrastructure type %s can't be deployed to by stages of the deployment type %s", typ, d.Type)
 	}
-	spec, err := s.tree(d.Infrastructure.Get("spec").Without("variables"), "infrastructureDefinition.spec") // what variables say is asked for one by one
+	spec, err := s.tree(d.infrastructure.Infrastructure.SpecDoc.Without("variables"), "infrastructureDefinition.spec") // what variables say is asked for one by one
 	if err != nil {
 		return nil, nil, err
 	}
 	report := yamldoc.NewReport("").Resolved()
 	place := infrastructure.New(swimlane.Resolved(report), yamldoc.Sub(spec, "spec"))
 	if err := report.Err(); err != nil {
-		return nil, nil, fault.New(fault.Invalid, "infrastructure %s: %w", text(d.Infrastructure.Get("identifier")), err)
+		return nil, nil, fault.New(fault.Invalid, "infrastructure %s: %w", d.infrastructure.Identifier.Text, err)
 	}
-	return &reach{Scope: s, Deployment: d, lane: lane}, place, nil
+	return &reach{Scope: s, what: d, lane: lane}, place, nil
 }
 
 // reach is how a lane reaches what else a stage's deployment is made of
 // (swimlane.Reach).
 type reach struct {
 	*Scope
-	*plan.Deployment
+	what *deployed
 	lane swimlane.Lane
 }
 
@@ -102,27 +102,25 @@ func (r *reach) Text(f yamldoc.Field[string]) (string, error) {
 }
 
 // Service is what the lane reads of the service's definition.
-func (r *reach) Service() any {
-	return r.lane.Service(swimlane.Resolved(yamldoc.NewReport("")), yamldoc.Sub(r.Deployment.Service.At("serviceDefinition", "spec"), "spec"))
-}
+func (r *reach) Service() any { return r.what.service.Spec }
 
 // Template is what the lane reads of the deployment template.
 func (r *reach) Template() (any, error) {
-	if r.Deployment.Template == nil || r.lane.Template == nil {
+	if r.what.Template == nil || r.lane.Template == nil {
 		return nil, fault.New(fault.Invalid, "the stage has no deployment template")
 	}
-	return r.lane.Template(swimlane.Resolved(yamldoc.NewReport("")), yamldoc.Sub(r.Deployment.Template, "spec")), nil
+	return r.lane.Template(swimlane.Resolved(yamldoc.NewReport("")), yamldoc.Sub(r.what.Template, "spec")), nil
 }
 
 // Manifests are those of the service and of the layers above it, decoded.
 func (r *reach) Manifests(wanted func(swimlane.ManifestKind) bool) ([]swimlane.Manifest, error) {
 	var all []swimlane.Manifest
-	for n, layer := range r.Layers() {
-		for _, m := range manifests(layer.Manifests) {
-			id, typ := text(m.Get("identifier")), text(m.Get("type"))
-			i := slices.IndexFunc(r.lane.Manifests, func(k swimlane.ManifestKind) bool { return k.Type == typ })
+	for n, layer := range r.what.layers {
+		for _, m := range layer.manifests {
+			id := m.Identifier.Text
+			i := slices.IndexFunc(r.lane.Manifests, func(k swimlane.ManifestKind) bool { return k.Type == m.Type.Text })
 			if i < 0 {
-				return nil, fault.New(fault.Unsupported, "manifest %s has the type %s, which can't be deployed by stages of the deployment type %s", id, typ, r.Type)
+				return nil, fault.New(fault.Unsupported, "manifest %s has the type %s, which can't be deployed by stages of the deployment type %s", id, m.Type.Text, r.what.Type)
 			}
 			kind := r.lane.Manifests[i]
 			if !wanted(kind) {
@@ -132,7 +130,7 @@ func (r *reach) Manifests(wanted func(swimlane.ManifestKind) bool) ([]swimlane.M
 			for _, name := range kind.Later {
 				later[name] = expr.String("<+" + name + ">")
 			}
-			resolved, err := r.With(later).tree(m.Get("spec"), "manifests of "+layer.What)
+			resolved, err := r.With(later).tree(m.SpecDoc, "manifests of "+layer.what)
 			if err != nil {
 				return nil, err
 			}
@@ -147,16 +145,6 @@ func (r *reach) Manifests(wanted func(swimlane.ManifestKind) bool) ([]swimlane.M
 	return all, nil
 }
 
-func manifests(list *yamldoc.Node) []*yamldoc.Node {
-	var out []*yamldoc.Node
-	if list != nil {
-		for _, item := range list.Items {
-			out = append(out, item.Get("manifest"))
-		}
-	}
-	return out
-}
-
 // Store is how the files of a store are reached.
 func (r *reach) Store(from *filesource.Store, charts string) (task.Store, error) {
 	if charts != "" {
@@ -169,7 +157,7 @@ func (r *reach) Store(from *filesource.Store, charts string) (task.Store, error)
 
 // Artifact is the image and the version of the primary artifact.
 func (r *reach) Artifact() (image, version string, err error) {
-	source, err := r.artifacts().primarySource(r.Deployment)
+	source, err := r.artifacts().primarySource(r.what)
 	if err != nil || source == nil {
 		return "", "", err
 	}
@@ -187,7 +175,7 @@ func (r *reach) Artifact() (image, version string, err error) {
 
 // Source is where the primary artifact is kept, with what is deployed of it.
 func (r *reach) Source() (*lookup.Artifact, []string, error) {
-	source, err := r.artifacts().primarySource(r.Deployment)
+	source, err := r.artifacts().primarySource(r.what)
 	if err != nil || source == nil {
 		return nil, nil, err
 	}
@@ -203,16 +191,16 @@ func (r *reach) Source() (*lookup.Artifact, []string, error) {
 func (r *reach) Sidecars() ([]lookup.Sidecar, []string, error) {
 	var all []lookup.Sidecar
 	var selectors []string
-	for _, source := range plan.Sidecars(r.Deployment.Service) {
-		id := text(source.Get("identifier"))
+	for _, source := range r.what.service.Artifact.Sidecars {
+		id := source.Identifier.Text
 		var found map[string]any
-		if r.Scope.Artifacts.LookedUp(source) {
+		if lookedUp(&source) {
 			var err error
 			if found, err = r.artifacts().results(r.Node.Stage(), "sidecars", id); err != nil {
 				return nil, nil, err
 			}
 		}
-		a, more, err := r.artifacts().kept(source, found)
+		a, more, err := r.artifacts().kept(&source, found)
 		if err != nil {
 			return nil, nil, err
 		}
@@ -222,7 +210,7 @@ func (r *reach) Sidecars() ([]lookup.Sidecar, []string, error) {
 }
 
 // kept is where an artifact is kept, with what was found of it.
-func (arts artifacts) kept(source *yamldoc.Node, found map[string]any) (*lookup.Artifact, []string, error) {
+func (arts artifacts) kept(source *entity.ArtifactSource, found map[string]any) (*lookup.Artifact, []string, error) {
 	a, err := arts.artifactOf(source)
 	if err != nil {
 		return nil, nil, err
@@ -248,7 +236,7 @@ func known(v expr.Value) string {
 
 // PullSelectors are those of the delegates that can make the pull secret.
 func (r *reach) PullSelectors() ([]string, error) {
-	source, err := r.artifacts().primarySource(r.Deployment)
+	source, err := r.artifacts().primarySource(r.what)
 	if err != nil || source == nil {
 		return nil, err
 	}

@@ -1,12 +1,14 @@
 package resolve
 
 import (
+	"cmp"
 	"encoding/json"
 	"fmt"
 	"math"
 	"strconv"
 	"strings"
 
+	"github.com/slipway-cd/slipway/pkg/entity"
 	"github.com/slipway-cd/slipway/pkg/expr"
 	"github.com/slipway-cd/slipway/pkg/extent"
 	"github.com/slipway-cd/slipway/pkg/fault"
@@ -21,22 +23,21 @@ const maxLoopBytes = 256 << 10
 // Iterations evaluates the looping strategy of a loop, the scope's node
 // (semantics/pipeline §6). None if its condition is false.
 func (s *Scope) Iterations() (plan.Iterations, error) {
-	doc := s.Node.Loop.Doc
-	if when := text(doc.Get("when")); when != "" {
+	l := looping{scope: s, Looping: entity.LoopingOf(s.Node.Loop.Doc)}
+	if when := l.When.Text; when != "" {
 		if run, err := s.Condition(when); err != nil || !run {
 			return plan.Iterations{}, err
 		}
 	}
-	l := looping{scope: s, most: doc.Get("maxConcurrency")}
 	var list []plan.Iteration
 	var err error
 	switch {
-	case doc.Get("matrix") != nil:
-		list, err = l.matrix(doc.Get("matrix"))
-	case doc.Get("repeat") != nil:
-		list, err = l.repeat(doc.Get("repeat"))
+	case l.Matrix.Axes != nil || l.Matrix.Whole != "":
+		list, err = l.matrix()
+	case l.Repeat.Items != nil || l.Repeat.Times.Set:
+		list, err = l.repeat()
 	default:
-		list, err = l.times("parallelism", doc.Get("parallelism"))
+		list, err = l.times("parallelism", l.Parallelism)
 	}
 	if err != nil {
 		return plan.Iterations{}, err
@@ -49,21 +50,21 @@ func (s *Scope) Iterations() (plan.Iterations, error) {
 		return plan.Iterations{}, fault.New(fault.TooLarge, "the values of all iterations have %d bytes; the limit is %d", size, maxLoopBytes)
 	}
 	out := plan.Iterations{List: list}
-	if l.most != nil && l.most.Value != "" {
-		out.MaxConcurrency, err = l.number("maxConcurrency", l.most)
+	if most := cmp.Or(l.Matrix.MaxConcurrency, l.Repeat.MaxConcurrency, l.MaxConcurrency); most.Text != "" { // in the kind, or beside it
+		out.MaxConcurrency, err = l.number("maxConcurrency", most)
 	}
 	return out, err
 }
 
 // looping is the evaluation of one strategy.
 type looping struct {
+	entity.Looping
 	scope *Scope
-	most  *yamldoc.Node // maxConcurrency, which stands beside or in the kind
 }
 
 // number evaluates a whole number that isn't negative.
-func (l *looping) number(name string, n *yamldoc.Node) (int, error) {
-	v, err := l.scope.scalar(n)
+func (l *looping) number(name string, f yamldoc.Field[int]) (int, error) {
+	v, err := field(l.scope, f)
 	if err != nil {
 		return 0, fmt.Errorf("%s: %w", name, err)
 	}
@@ -74,8 +75,8 @@ func (l *looping) number(name string, n *yamldoc.Node) (int, error) {
 	return i, nil
 }
 
-func (l *looping) times(name string, n *yamldoc.Node) ([]plan.Iteration, error) {
-	count, err := l.number(name, n)
+func (l *looping) times(name string, f yamldoc.Field[int]) ([]plan.Iteration, error) {
+	count, err := l.number(name, f)
 	if err != nil {
 		return nil, err
 	}
@@ -90,21 +91,18 @@ func (l *looping) times(name string, n *yamldoc.Node) ([]plan.Iteration, error) 
 }
 
 // repeat counts or goes through a list, whole or in parts.
-func (l *looping) repeat(doc *yamldoc.Node) ([]plan.Iteration, error) {
-	if most := doc.Get("maxConcurrency"); most != nil {
-		l.most = most
+func (l *looping) repeat() ([]plan.Iteration, error) {
+	if l.Repeat.Items == nil {
+		return l.times("repeat.times", l.Repeat.Times)
 	}
-	if doc.Get("items") == nil {
-		return l.times("repeat.times", doc.Get("times"))
-	}
-	items, err := l.list("repeat.items", doc.Get("items"))
+	items, err := l.list("repeat.items", l.Repeat.Items)
 	if err != nil {
 		return nil, err
 	}
-	if items, err = l.slice(doc, items); err != nil {
+	if items, err = l.slice(items); err != nil {
 		return nil, err
 	}
-	parts, err := l.partitions(doc, items)
+	parts, err := l.partitions(items)
 	if err != nil {
 		return nil, err
 	}
@@ -130,11 +128,11 @@ func (l *looping) each(items []expr.Value, values func(expr.Value) expr.Value) (
 }
 
 // slice is the part of the items from start up to, but without, end.
-func (l *looping) slice(doc *yamldoc.Node, items []expr.Value) ([]expr.Value, error) {
+func (l *looping) slice(items []expr.Value) ([]expr.Value, error) {
 	bounds := [2]int{0, len(items)}
-	for i, key := range []string{"start", "end"} {
-		if n := doc.Get(key); n != nil {
-			at, err := l.number("repeat."+key, n)
+	for i, f := range []yamldoc.Field[int]{l.Repeat.Start, l.Repeat.End} {
+		if f.Set {
+			at, err := l.number([]string{"repeat.start", "repeat.end"}[i], f)
 			if err != nil {
 				return nil, err
 			}
@@ -146,19 +144,18 @@ func (l *looping) slice(doc *yamldoc.Node, items []expr.Value) ([]expr.Value, er
 
 // partitions are consecutive parts of the items: of so many each, or of so
 // many percent of all, rounded up. Nil where no size is asked for.
-func (l *looping) partitions(doc *yamldoc.Node, items []expr.Value) ([]expr.Value, error) {
-	n := doc.Get("partitionSize")
-	if n == nil || n.Value == "" {
+func (l *looping) partitions(items []expr.Value) ([]expr.Value, error) {
+	if l.Repeat.PartitionSize.Text == "" {
 		return nil, nil
 	}
-	size, err := l.number("repeat.partitionSize", n)
+	size, err := l.number("repeat.partitionSize", l.Repeat.PartitionSize)
 	if err != nil {
 		return nil, err
 	}
 	if size == 0 {
 		return nil, fault.New(fault.Invalid, "repeat.partitionSize is 0; want 1 or more")
 	}
-	if text(doc.Get("unit")) == "Percentage" {
+	if l.Repeat.Unit.Text == "Percentage" {
 		size = int(math.Ceil(float64(size) * float64(len(items)) / 100))
 	}
 	parts := []expr.Value{}

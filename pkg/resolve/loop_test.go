@@ -118,6 +118,10 @@ func TestIterationsOfAStrategy(t *testing.T) {
 		{"pipeline §6 a start that is no number", `{repeat: {items: [1], start: <+stage.name>}}`, `error: repeat.start is "S"; want a whole number from 0 on`},
 		{"pipeline §6 an expression for all axes that is a text", `{matrix: <+pipeline.variables.regions>}`, `error: matrix is a string; want axes with their values`},
 		{"pipeline §6 an exclusion that names no axis", `{matrix: {x: [a], exclude: [a]}}`, `error: matrix.exclude[0] is a string; want axes with a value each`},
+		{"pipeline §6 how many at a time, in the kind or beside it", `{repeat: {times: 3, maxConcurrency: 1}, maxConcurrency: 2}`, `_0 _1 _2, 1 at a time`},
+		{"pipeline §6 how many at a time, beside it", `{repeat: {times: 3}, maxConcurrency: 2}`, `_0 _1 _2, 2 at a time`},
+		{"pipeline §6 how many at a time, by an expression", `{matrix: {x: [a], maxConcurrency: <+pipeline.variables.three>}}`, `_0={"matrix":{"x":"a"}}, 3 at a time`},
+		{"pipeline §6 how many at a time, and no number", `{parallelism: 2, maxConcurrency: <+stage.name>}`, `error: maxConcurrency is "S"; want a whole number from 0 on`},
 		{"an unknown name", `{repeat: {items: <+pipeline.variables.nope>}}`, `error: repeat.items: `},
 	}
 	for _, tt := range tests {

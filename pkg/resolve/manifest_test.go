@@ -49,7 +49,7 @@ func withManifests(tb testing.TB, service, environment string, overrides ...plan
 		Pipeline: pipelineOf(tb, pipelineYAML),
 		Deployments: map[string]*plan.Deployment{"deploy": {
 			Type: "NativeHelm", ServiceRef: "shop", EnvironmentRef: "dev",
-			Service:        parse(tb, "identifier: shop\nserviceDefinition: {spec: {"+service+"}}"),
+			Service:        parse(tb, "identifier: shop\nserviceDefinition: {type: Kubernetes, spec: {"+service+"}}"),
 			Environment:    parse(tb, "identifier: dev\noverrides: {manifests: ["+environment+"]}"),
 			Infrastructure: parse(tb, "identifier: i\ntype: KubernetesDirect\nspec: {connectorRef: cluster, namespace: ns, releaseName: rel}"),
 			Overrides:      overrides,

@@ -2,7 +2,6 @@ package resolve
 
 import (
 	"fmt"
-	"slices"
 	"strconv"
 	"strings"
 
@@ -10,7 +9,6 @@ import (
 	"github.com/slipway-cd/slipway/pkg/extent"
 	"github.com/slipway-cd/slipway/pkg/fault"
 	"github.com/slipway-cd/slipway/pkg/plan"
-	"github.com/slipway-cd/slipway/pkg/yamldoc"
 )
 
 // axis is a name with the values that it takes.
@@ -21,15 +19,15 @@ type axis struct {
 
 // matrix combines the values of all axes, the first one slowest, without what
 // is excluded (semantics/pipeline §6).
-func (l *looping) matrix(doc *yamldoc.Node) ([]plan.Iteration, error) {
-	axes, err := l.axes(doc)
+func (l *looping) matrix() ([]plan.Iteration, error) {
+	axes, err := l.axes()
 	if err != nil {
 		return nil, err
 	}
 	if err := extent.Axes(len(axes)); err != nil {
 		return nil, err
 	}
-	exclude, err := l.exclude(doc.Get("exclude"))
+	exclude, err := l.exclude()
 	if err != nil {
 		return nil, err
 	}
@@ -42,7 +40,7 @@ func (l *looping) matrix(doc *yamldoc.Node) ([]plan.Iteration, error) {
 	var list []plan.Iteration
 	at := make([]int, len(axes))
 	for range total {
-		it, wanted, err := l.combination(doc, axes, at, exclude)
+		it, wanted, err := l.combination(axes, at, exclude)
 		if err != nil {
 			return nil, err
 		}
@@ -64,35 +62,28 @@ func (l *looping) matrix(doc *yamldoc.Node) ([]plan.Iteration, error) {
 const maxCombinations = 16 * extent.MaxIterations
 
 // axes are the axes in the order in which they are written.
-func (l *looping) axes(doc *yamldoc.Node) ([]axis, error) {
-	if doc.Kind != yamldoc.Mapping { // an expression for all of it
-		v, err := l.body(doc.Value)
+func (l *looping) axes() ([]axis, error) {
+	var axes []axis
+	if whole := l.Matrix.Whole; whole != "" {
+		v, err := l.body(whole)
 		if err != nil {
 			return nil, fmt.Errorf("matrix: %w", err)
 		}
 		if v.Kind() != expr.KindMap {
 			return nil, fault.New(fault.Invalid, "matrix is %s; want axes with their values", v.Kind())
 		}
-		var axes []axis
 		for _, name := range v.Keys() {
 			values, _ := v.Field(name)
 			axes = append(axes, axis{name, split(values)})
 		}
 		return axes, nil
 	}
-	if most := doc.Get("maxConcurrency"); most != nil {
-		l.most = most
-	}
-	var axes []axis
-	for _, e := range doc.Entries {
-		if slices.Contains(reservedAxes(), e.Key) {
-			continue
-		}
-		values, err := l.list("matrix."+e.Key, e.Value)
+	for _, a := range l.Matrix.Axes {
+		values, err := l.list("matrix."+a.Key, a.Value)
 		if err != nil {
 			return nil, err
 		}
-		axes = append(axes, axis{e.Key, values})
+		axes = append(axes, axis{a.Key, values})
 	}
 	if len(axes) == 0 {
 		return nil, fault.New(fault.Invalid, "the matrix has no axes")
@@ -100,15 +91,12 @@ func (l *looping) axes(doc *yamldoc.Node) ([]axis, error) {
 	return axes, nil
 }
 
-// reservedAxes are the keys of a matrix that aren't axes.
-func reservedAxes() []string { return []string{"exclude", "maxConcurrency", "nodeName"} }
-
 // exclude is each entry's axes with the value to be left out, as text.
-func (l *looping) exclude(doc *yamldoc.Node) ([]map[string]string, error) {
-	if doc == nil {
+func (l *looping) exclude() ([]map[string]string, error) {
+	if l.Matrix.Exclude == nil {
 		return nil, nil
 	}
-	items, err := l.list("matrix.exclude", doc)
+	items, err := l.list("matrix.exclude", l.Matrix.Exclude)
 	if err != nil {
 		return nil, err
 	}
@@ -128,7 +116,7 @@ func (l *looping) exclude(doc *yamldoc.Node) ([]map[string]string, error) {
 }
 
 // combination is one iteration: the value of each axis at its index.
-func (l *looping) combination(doc *yamldoc.Node, axes []axis, at []int, exclude []map[string]string) (plan.Iteration, bool, error) {
+func (l *looping) combination(axes []axis, at []int, exclude []map[string]string) (plan.Iteration, bool, error) {
 	members := make([]expr.Member, len(axes))
 	var postfix, words strings.Builder
 	for i, a := range axes {
@@ -148,7 +136,7 @@ func (l *looping) combination(doc *yamldoc.Node, axes []axis, at []int, exclude 
 		return plan.Iteration{}, false, err
 	}
 	it := plan.Iteration{Postfix: postfix.String(), Name: label(l.scope.Node.Name, words.String()), Values: values}
-	if name := text(doc.Get("nodeName")); name != "" {
+	if name := l.Matrix.NodeName.Text; name != "" {
 		v, err := l.scope.With(map[string]expr.Value{"matrix": value}).InterpolateKnown(name)
 		if err != nil {
 			return plan.Iteration{}, false, fmt.Errorf("matrix.nodeName: %w", err)

@@ -3,17 +3,16 @@ package resolve
 import (
 	"github.com/slipway-cd/slipway/pkg/expr"
 	"github.com/slipway-cd/slipway/pkg/fault"
-	"github.com/slipway-cd/slipway/pkg/yamldoc"
 )
 
 // must checks the value of a runtime input that couldn't be checked before it
 // was resolved (semantics/pipeline §2.1). A value that turns out to be none
 // stays so, and a secret's isn't known here.
-func must(n *yamldoc.Node, v expr.Value, resolved func(text string) (string, error)) error {
-	if n.Must == "" || v.IsNull() || v.Secret() {
+func must(of string, v expr.Value, resolved func(text string) (string, error)) error {
+	if of == "" || v.IsNull() || v.Secret() {
 		return nil
 	}
-	in, err := expr.ParseInput(n.Must)
+	in, err := expr.ParseInput(of)
 	if err != nil {
 		return err
 	}
@@ -28,7 +27,7 @@ func must(n *yamldoc.Node, v expr.Value, resolved func(text string) (string, err
 		return err
 	}
 	if err := in.Check(v.Text()); err != nil {
-		return fault.New(fault.Invalid, "the value of %s: %w", n.Must, err)
+		return fault.New(fault.Invalid, "the value of %s: %w", of, err)
 	}
 	return nil
 }

@@ -79,7 +79,7 @@ func (m mentioned) collect(n *yamldoc.Node) {
 			m.add(text)
 		}
 	case n.Kind == yamldoc.Mapping:
-		if value := text(n.Get("value")); text(n.Get("type")) == "Secret" && !strings.Contains(value, "<+") {
+		if value := n.Text("value"); n.Text("type") == "Secret" && !strings.Contains(value, "<+") {
 			m.add(value)
 		}
 		for _, e := range n.Entries {

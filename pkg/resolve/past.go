@@ -32,14 +32,14 @@ func (dep deployments) last(stage *plan.Node, d *plan.Deployment) (*Past, error)
 // has deployed the same service to the same infrastructure, and
 // rollbackArtifact.sidecars.ID.X. Null if there is none
 // (semantics/entities §2.2).
-func (dep deployments) rollback(stage *plan.Node, d *plan.Deployment, path []string) (expr.Value, int, error) {
+func (dep deployments) rollback(stage *plan.Node, d *deployed, path []string) (expr.Value, int, error) {
 	if last := path[len(path)-1]; slices.Contains([]string{"imagePullSecret", "dockerConfigJsonSecret"}, last) {
 		return expr.Null(), 0, unknown("an earlier artifact has no %s; take <+artifact.%[1]s>", last)
 	}
 	if dep.scope.Last == nil || len(path) < 2 {
 		return expr.Null(), len(path), nil
 	}
-	past, err := dep.last(stage, d)
+	past, err := dep.last(stage, d.Deployment)
 	if err != nil || past == nil || len(past.Stage.Children) == 0 {
 		return expr.Null(), len(path), err
 	}
@@ -47,12 +47,12 @@ func (dep deployments) rollback(stage *plan.Node, d *plan.Deployment, path []str
 	then.Plan, then.Node, then.State, then.Execution = past.Plan, past.Stage.Children[0], past.State, past.Execution
 	then.Last, then.names, then.event = nil, nil, started{plan: past.Plan}
 	then.outputs.decoded = map[plan.NodeID]any{}
-	deployed, err := then.record().deploys(past.Stage)
+	what, err := then.deployments().of(past.Stage)
 	if err != nil {
 		return expr.Null(), 0, err
 	}
 	if path[1] == "sidecars" {
-		return then.artifacts().sidecar(past.Stage, deployed, path)
+		return then.artifacts().sidecar(past.Stage, what, path)
 	}
-	return then.artifacts().field(past.Stage, deployed, path, path[1:])
+	return then.artifacts().field(past.Stage, what, path, path[1:])
 }

@@ -335,19 +335,32 @@ func (s *Scope) variable(item *yamldoc.Node) (expr.Value, error) {
 	return v, nil
 }
 
+// field resolves a field that was decoded with its expressions.
+func field[T any](s *Scope, f yamldoc.Field[T]) (expr.Value, error) {
+	if !f.Set {
+		return expr.Null(), nil
+	}
+	return checked(s, f.Text, f.Must)
+}
+
+// checked resolves a text, and checks it if it is the value of a runtime input.
+func checked(s *Scope, text, of string) (expr.Value, error) {
+	v, err := s.value(text)
+	if err == nil {
+		err = must(of, v, s.Text)
+	}
+	return v, err
+}
+
 // scalar resolves a value of a document.
 func (s *Scope) scalar(n *yamldoc.Node) (expr.Value, error) {
 	switch {
 	case n == nil:
 		return expr.Null(), nil
 	case n.Kind == yamldoc.Scalar && n.Tag == yamldoc.Str:
-		v, err := s.value(n.Value)
-		if err == nil {
-			err = must(n, v, s.Text)
-		}
-		return v, err
+		return checked(s, n.Value, n.Must)
 	case n.Kind == yamldoc.Scalar || n.Kind == yamldoc.Null:
-		return expr.FromAny(n.Any()), must(n, expr.String(n.Value), s.Text)
+		return expr.FromAny(n.Any()), must(n.Must, expr.String(n.Value), s.Text)
 	}
 	tree, err := s.tree(n, "")
 	if err != nil {

@@ -101,11 +101,11 @@ func (s provisioner) makers() ([]*plan.Node, error) {
 // named is the step that the stage's infrastructure definition names as what
 // makes it; empty: it names none.
 func (s provisioner) named() (string, error) {
-	d, err := s.scope.record().deploys(s.stage)
+	d, err := s.scope.deployments().of(s.stage)
 	if err != nil {
 		return "", unknown("provisioner has no value: %w", err)
 	}
-	v, err := s.scope.scalar(d.Infrastructure.At("spec", "provisioner"))
+	v, err := field(s.scope, d.infrastructure.Infrastructure.Provisioner)
 	return known(v), err
 }
 

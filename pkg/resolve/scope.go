@@ -6,10 +6,9 @@
 // It resolves late and reads lazily: only what an expression names is looked
 // at. Grammar, operators and pure functions are pkg/expr's.
 //
-// It reads documents by keys, because what an expression names is a path of a
-// document, and because of a service only what is asked for may be resolved: the
-// rest may name secrets that nothing needs. What is decoded whole, such as a
-// spec of an infrastructure definition, is decoded again by its type.
+// Documents are decoded with their expressions, and of a service only what is
+// asked for is resolved: the rest may name secrets that nothing needs. What a
+// path of an expression goes through is the document as it stands.
 package resolve
 
 import (
@@ -55,6 +54,7 @@ type Scope struct {
 	secrets *placeholders
 	outputs outputs
 	pasts   map[plan.NodeID]*Past // by stage, see last
+	decoded map[*plan.Deployment]*deployed
 	event   started
 }
 
@@ -63,7 +63,7 @@ func New(cfg Config) *Scope {
 	hidden := newPlaceholders()
 	return &Scope{
 		Config: cfg, secrets: hidden, outputs: outputs{decoded: map[plan.NodeID]any{}, secrets: hidden}, pasts: map[plan.NodeID]*Past{},
-		event: started{plan: cfg.Plan},
+		decoded: map[*plan.Deployment]*deployed{}, event: started{plan: cfg.Plan},
 	}
 }
 

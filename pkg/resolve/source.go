@@ -5,9 +5,9 @@ import (
 
 	"github.com/slipway-cd/slipway/pkg/artifact"
 	"github.com/slipway-cd/slipway/pkg/connector"
+	"github.com/slipway-cd/slipway/pkg/entity"
 	"github.com/slipway-cd/slipway/pkg/expr"
 	"github.com/slipway-cd/slipway/pkg/fault"
-	"github.com/slipway-cd/slipway/pkg/plan"
 	"github.com/slipway-cd/slipway/pkg/step"
 	"github.com/slipway-cd/slipway/pkg/task"
 	"github.com/slipway-cd/slipway/pkg/task/lookup"
@@ -17,16 +17,14 @@ import (
 // Artifact resolves the artifact of the stage's service, for a delegate that
 // looks it up.
 func (s *Scope) Artifact() (step.Artifact, error) {
-	stage := s.Node.Stage()
-	d, err := s.record().deploys(stage)
+	d, err := s.deployments().of(s.Node.Stage())
 	if err != nil {
 		return step.Artifact{}, err
 	}
-	unchecked := d.Unchecked || isTrue(stage.Doc.At("spec", "service", "disableArtifactValidation"))
 	var out step.Artifact
-	look := func(source *yamldoc.Node) (lookup.Artifact, error) {
+	look := func(source *entity.ArtifactSource) (lookup.Artifact, error) {
 		a, err := s.artifacts().artifactOf(source)
-		a.Choice.Unchecked = unchecked
+		a.Choice.Unchecked = d.Unchecked
 		out.Selectors, out.Timeout = append(out.Selectors, a.Selectors...), max(out.Timeout, a.Timeout)
 		return a.Artifact, err
 	}
@@ -34,25 +32,25 @@ func (s *Scope) Artifact() (step.Artifact, error) {
 	if err != nil {
 		return step.Artifact{}, err
 	}
-	if source != nil && s.Artifacts.LookedUp(source) { // else another of the sources would have to be asked
+	if source != nil && lookedUp(source) { // else another of the sources would have to be asked
 		a, err := look(source)
 		if err != nil {
 			return step.Artifact{}, err
 		}
 		out.Task = &a
 	}
-	for _, sidecar := range plan.Sidecars(d.Service) {
-		if !s.Artifacts.LookedUp(sidecar) {
+	for _, sidecar := range d.service.Artifact.Sidecars {
+		if !lookedUp(&sidecar) {
 			continue
 		}
-		a, err := look(sidecar)
+		a, err := look(&sidecar)
 		if err != nil {
 			return step.Artifact{}, err
 		}
 		if out.Task == nil {
 			out.Task = &lookup.Artifact{}
 		}
-		out.Task.Sidecars = append(out.Task.Sidecars, lookup.Sidecar{ID: text(sidecar.Get("identifier")), Artifact: a})
+		out.Task.Sidecars = append(out.Task.Sidecars, lookup.Sidecar{ID: sidecar.Identifier.Text, Artifact: a})
 	}
 	return out, nil
 }
@@ -61,11 +59,11 @@ func (s *Scope) Artifact() (step.Artifact, error) {
 // sidecar of the stage's service, whichever version it would choose itself;
 // without a name of the primary artifact's.
 func (s *Scope) ArtifactVersions(name string, limit int) (step.Artifact, error) {
-	d, err := s.record().deploys(s.Node.Stage())
+	d, err := s.deployments().of(s.Node.Stage())
 	if err != nil {
 		return step.Artifact{}, err
 	}
-	source, err := s.artifacts().sourceNamed(d, name)
+	source, err := s.artifacts().chosen(d, name)
 	if err != nil {
 		return step.Artifact{}, err
 	}
@@ -83,26 +81,24 @@ func (s *Scope) ArtifactVersions(name string, limit int) (step.Artifact, error) 
 
 // newest is a source that chooses the newest of all its versions, where its type
 // can choose.
-func (arts artifacts) newest(source *yamldoc.Node) (*yamldoc.Node, error) {
-	written := arts.scope.Artifacts.Written(source)
-	if written == nil {
+func (arts artifacts) newest(source *entity.ArtifactSource) (*entity.ArtifactSource, error) {
+	if source.Source == nil {
 		return nil, noSource(source)
 	}
-	of := written.Common()
+	of := source.Source.Common()
 	if of.PatternKey == "" {
 		return source, nil
 	}
-	spec := source.Get("spec").Without(of.FixedKey).Without(of.PatternKey).Without("digest")
-	every := *spec
-	every.Entries = append(slices.Clone(spec.Entries), yamldoc.Entry{Key: of.PatternKey, Value: &yamldoc.Node{Kind: yamldoc.Scalar, Tag: yamldoc.Str, Value: ".*"}})
-	out := *source.Without("spec")
-	out.Entries = append(slices.Clone(out.Entries), yamldoc.Entry{Key: "spec", Value: &every})
-	return &out, nil
+	spec := *source.SpecDoc.Without(of.FixedKey).Without(of.PatternKey).Without("digest")
+	spec.Entries = append(slices.Clone(spec.Entries), yamldoc.Entry{Key: of.PatternKey, Value: &yamldoc.Node{Kind: yamldoc.Scalar, Tag: yamldoc.Str, Value: ".*"}})
+	every := *source
+	every.SpecDoc = &spec
+	return &every, nil
 }
 
-// sourceNamed finds an artifact source or a sidecar of a service.
-func (arts artifacts) sourceNamed(d *plan.Deployment, name string) (*yamldoc.Node, error) {
-	artifacts := d.Service.At("serviceDefinition", "spec", "artifacts")
+// chosen finds an artifact source or a sidecar of a service; without a name the
+// primary artifact's.
+func (arts artifacts) chosen(d *deployed, name string) (*entity.ArtifactSource, error) {
 	if name == "" {
 		source, err := arts.primarySource(d)
 		if err == nil && source == nil {
@@ -110,31 +106,30 @@ func (arts artifacts) sourceNamed(d *plan.Deployment, name string) (*yamldoc.Nod
 		}
 		return source, err
 	}
-	if source := named(artifacts.At("primary", "sources"), name); source != nil {
-		return source, nil
-	}
-	if source := identified(artifacts.Get("sidecars"), "sidecar", name); source != nil {
-		return source, nil
+	for _, list := range [][]entity.ArtifactSource{d.service.Artifact.Sources, d.service.Artifact.Sidecars} {
+		if source := sourceNamed(list, name); source != nil {
+			return source, nil
+		}
 	}
 	return nil, fault.New(fault.Invalid, "the service has no artifact source or sidecar %q", name)
 }
 
 // noSource is the error of a source whose type isn't there.
-func noSource(source *yamldoc.Node) error {
-	return fault.New(fault.Unsupported, "artifact sources of type %s can't be resolved yet", text(source.Get("type")))
+func noSource(source *entity.ArtifactSource) error {
+	return fault.New(fault.Unsupported, "artifact sources of type %s can't be resolved yet", source.Type.Text)
 }
 
 // decoded resolves the settings of a source.
-func (arts artifacts) decoded(source *yamldoc.Node) (artifact.Type, artifact.Source, error) {
-	t, ok := arts.scope.Artifacts.Of(text(source.Get("type")))
-	if !ok {
+func (arts artifacts) decoded(source *entity.ArtifactSource) (artifact.Type, artifact.Source, error) {
+	t, ok := arts.scope.Artifacts.Of(source.Type.Text)
+	if !ok || source.Source == nil {
 		return t, nil, noSource(source)
 	}
 	late := t.Late
-	if fixed := arts.scope.Artifacts.Written(source).Common(); artifact.Newest(fixed.Fixed.Expr) {
+	if fixed := source.Source.Common(); artifact.Newest(fixed.Fixed.Expr) {
 		late = append(slices.Clone(late), fixed.FixedKey) // isn't a name that anything has
 	}
-	spec, err := arts.scope.Tree(source.Get("spec"), late)
+	spec, err := arts.scope.Tree(source.SpecDoc, late)
 	if err != nil {
 		return t, nil, err
 	}
@@ -145,17 +140,17 @@ func (arts artifacts) decoded(source *yamldoc.Node) (artifact.Type, artifact.Sou
 	return t, of, nil
 }
 
-func ofSource(source *yamldoc.Node, err error) error {
-	return fault.Wrap(err, "artifact source %s", text(source.Get("identifier")))
+func ofSource(source *entity.ArtifactSource, err error) error {
+	return fault.Wrap(err, "artifact source %s", source.Identifier.Text)
 }
 
 // artifactOf resolves a source: what a delegate asks.
-func (arts artifacts) artifactOf(source *yamldoc.Node) (artifact.Asked, error) {
+func (arts artifacts) artifactOf(source *entity.ArtifactSource) (artifact.Asked, error) {
 	a, _, err := arts.asked(source)
 	return a, err
 }
 
-func (arts artifacts) asked(source *yamldoc.Node) (artifact.Asked, artifact.Source, error) {
+func (arts artifacts) asked(source *entity.ArtifactSource) (artifact.Asked, artifact.Source, error) {
 	t, of, err := arts.decoded(source)
 	if err != nil {
 		return artifact.Asked{}, nil, err
@@ -188,14 +183,14 @@ func (s asking) Inputs(list *yamldoc.Node) (map[string]string, error) {
 		if err != nil {
 			return nil, err
 		}
-		out[text(item.Get("name"))] = v.Text()
+		out[item.Text("name")] = v.Text()
 	}
 	return out, nil
 }
 
 // pullSecret is the handle of the secret that pulls a source's image; empty
 // where nobody has to log in (semantics/entities §2.2). A delegate makes it.
-func (arts artifacts) pullSecret(source *yamldoc.Node, form task.PullForm) (expr.Value, error) {
+func (arts artifacts) pullSecret(source *entity.ArtifactSource, form task.PullForm) (expr.Value, error) {
 	a, of, err := arts.asked(source)
 	if err != nil {
 		return expr.Null(), err
@@ -214,7 +209,7 @@ func (arts artifacts) pullSecret(source *yamldoc.Node, form task.PullForm) (expr
 
 // pullSelectors are those of the connector that a source's pull secret is
 // made with.
-func (arts artifacts) pullSelectors(source *yamldoc.Node) ([]string, error) {
+func (arts artifacts) pullSelectors(source *entity.ArtifactSource) ([]string, error) {
 	t, of, err := arts.decoded(source)
 	if err != nil || !t.Cloud {
 		return nil, err

@@ -28,7 +28,7 @@ func deployedFunction(t *testing.T, source, found string) (image string, target 
 		Pipeline: pipelineOf(t, pipelineYAML),
 		Deployments: map[string]*plan.Deployment{"deploy": {
 			Type: "AwsLambda", ServiceRef: "shop", EnvironmentRef: "dev",
-			Service:        parse(t, "identifier: shop\nserviceDefinition: {spec: {artifacts: {primary: {sources: ["+source+"]}}}}"),
+			Service:        parse(t, "identifier: shop\nserviceDefinition: {type: Kubernetes, spec: {artifacts: {primary: {sources: ["+source+"]}}}}"),
 			Environment:    parse(t, environmentYAML),
 			Infrastructure: parse(t, "identifier: i\ntype: AwsLambda\nspec: {connectorRef: inherit, region: eu-central-1}"),
 		}},
@@ -61,7 +61,7 @@ func TestTheSourcesBesideWhatIsDeployed(t *testing.T) {
 		Pipeline: pipelineOf(t, pipelineYAML),
 		Deployments: map[string]*plan.Deployment{"deploy": {
 			Type: "ServerlessAwsLambda", ServiceRef: "shop", EnvironmentRef: "dev",
-			Service: parse(t, `{identifier: shop, serviceDefinition: {spec: {artifacts: {sidecars: [
+			Service: parse(t, `{identifier: shop, serviceDefinition: {type: Kubernetes, spec: {artifacts: {sidecars: [
   {sidecar: {identifier: base, type: AmazonS3, spec: {connectorRef: aws, bucketName: builds, filePathRegex: .*}}},
   {sidecar: {identifier: tools, type: AmazonS3, spec: {connectorRef: aws, bucketName: builds, filePath: tools.zip}}}]}}}}`),
 			Environment:    parse(t, environmentYAML),

@@ -23,42 +23,35 @@ func (s *Scope) SSHKey(name string) (task.SSH, error) {
 }
 
 func (acc access) sshKey(r ref.Ref) (task.SSH, error) {
-	doc, err := acc.scope.documents().raw(ref.Secret, r)
+	e, err := acc.scope.documents().saved(ref.Secret, r)
 	if fault.Is(err, fault.NotFound) {
 		return task.SSH{}, fault.New(fault.NotFound, "secret %q isn't in %s", r.ID, r.Scope)
 	}
 	if err != nil {
 		return task.SSH{}, err
 	}
-	if kind := text(doc.Get("type")); kind != "SSHKey" {
+	if kind := e.Secret.Type.Text; kind != "SSHKey" {
 		return task.SSH{}, fault.New(fault.Invalid, "secret %q is of type %s; want SSHKey", r.ID, kind)
 	}
-	out := task.SSH{Port: defaultSSHPort}
-	if port := text(doc.At("spec", "port")); port != "" {
+	ssh := e.Secret.SSH
+	out := task.SSH{Port: defaultSSHPort, User: ssh.User.Text}
+	if port := ssh.Port.Text; port != "" {
 		if out.Port, err = strconv.Atoi(port); err != nil {
 			return task.SSH{}, fault.New(fault.Invalid, "the port of secret %q is %q; want a number", r.ID, port)
 		}
 	}
-	out.User, out.Key, out.Passphrase, err = acc.login(doc, r.Scope)
+	if out.Key, err = acc.secretFrom(ssh.KeyRef, r.Scope); err == nil {
+		out.Passphrase, err = acc.secretFrom(ssh.PassphraseRef, r.Scope)
+	}
 	return out, err
 }
 
-// login is who logs in with a secret of type SSHKey. What its document names is
-// in the document's own scope.
-func (acc access) login(doc *yamldoc.Node, of ref.Scope) (user, key, passphrase string, err error) {
-	credential := doc.At("spec", "auth", "spec", "spec")
-	if key, err = acc.secretFrom(credential.Get("key"), of); err == nil {
-		passphrase, err = acc.secretFrom(credential.Get("encryptedPassphrase"), of)
-	}
-	return text(credential.Get("userName")), key, passphrase, err
-}
-
 // secretFrom is the placeholder of a secret that a document of a scope names;
-// empty if the key is absent.
-func (acc access) secretFrom(n *yamldoc.Node, from ref.Scope) (string, error) {
-	if n == nil || n.Value == "" {
+// empty if it names none.
+func (acc access) secretFrom(name yamldoc.Field[string], from ref.Scope) (string, error) {
+	if name.Text == "" {
 		return "", nil
 	}
-	v, err := acc.secret(n.Value, from)
+	v, err := acc.secret(name.Text, from)
 	return v.Text(), err
 }

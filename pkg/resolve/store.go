@@ -10,7 +10,6 @@ import (
 	"github.com/slipway-cd/slipway/pkg/filesource"
 	"github.com/slipway-cd/slipway/pkg/task"
 	"github.com/slipway-cd/slipway/pkg/task/lookup"
-	"github.com/slipway-cd/slipway/pkg/yamldoc"
 )
 
 // Store is how the files of a store are reached that has been resolved
@@ -151,5 +150,3 @@ func cloudRegistry(c connector.Connector, of filesource.ChartRepository) (*task.
 	}
 	return repo, nil
 }
-
-func isTrue(n *yamldoc.Node) bool { return n != nil && strings.EqualFold(n.Value, "true") }

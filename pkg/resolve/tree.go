@@ -58,10 +58,7 @@ func dynamic(n *yamldoc.Node) bool {
 
 // leaf resolves one scalar. A whole-value expression keeps its type.
 func (s *Scope) leaf(n *yamldoc.Node, path string) (*yamldoc.Node, error) {
-	v, err := s.value(n.Value)
-	if err == nil {
-		err = must(n, v, s.Text)
-	}
+	v, err := checked(s, n.Value, n.Must)
 	if err != nil {
 		return nil, fmt.Errorf("%s (line %d): %w", strings.TrimPrefix(path, "."), n.Line, err)
 	}

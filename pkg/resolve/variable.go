@@ -4,8 +4,6 @@ import (
 	"github.com/slipway-cd/slipway/pkg/expr"
 	"github.com/slipway-cd/slipway/pkg/fault"
 	"github.com/slipway-cd/slipway/pkg/ref"
-	"github.com/slipway-cd/slipway/pkg/store"
-	"github.com/slipway-cd/slipway/pkg/yamldoc"
 )
 
 // scopeVariable resolves variable.account.X, variable.org.X and variable.X.
@@ -21,22 +19,12 @@ func (d documents) scopeVariable(path []string) (expr.Value, int, error) {
 	case len(path) > 2 && path[1] == "org":
 		scope, used = ref.Scope{Account: scope.Account, Org: scope.Org}, 3
 	}
-	id := path[used-1]
-	e, err := d.entities.Entity(d.ctx, store.EntityKey{Scope: scope, Kind: ref.Variable, ID: id})
+	e, err := d.saved(ref.Variable, ref.Ref{Scope: scope, ID: path[used-1]})
 	switch {
 	case fault.Is(err, fault.NotFound):
 		return expr.Null(), used, nil
 	case err != nil:
 		return expr.Null(), 0, err
 	}
-	docs, report := yamldoc.Parse(id, e.YAML)
-	if err := report.Err(); err != nil {
-		return expr.Null(), 0, err
-	}
-	spec := docs[0].At(string(ref.Variable), "spec")
-	value := spec.Get("fixedValue")
-	if value == nil || value.Kind == yamldoc.Null {
-		value = spec.Get("defaultValue")
-	}
-	return expr.String(text(value)), used, nil
+	return expr.String(e.Variable.Value.Text), used, nil
 }

@@ -7,6 +7,7 @@ type Field[T any] struct {
 	Value T
 	Expr  string // the whole scalar, when it holds <+...>
 	Text  string // the whole scalar as it is written
+	Must  string // the scalar's, see Node
 	At    Pos
 	Set   bool // the key is there and not null
 }
