@@ -42,7 +42,7 @@ const (
 	GitOpsSettings        Kind = "gitopsSettings"
 	GitOpsCertificate     Kind = "gitopsCertificate"
 	GitOpsGPGKey          Kind = "gitopsGpgKey"
-	GitOpsRepoCredentials Kind = "gitopsRepoCredentials"
+	GitOpsRepoCredentials Kind = "gitopsRepoCredentials" //nolint:gosec // the name of a kind of document
 	GitOpsRepository      Kind = "gitopsRepository"
 	GitOpsCluster         Kind = "gitopsCluster"
 	GitOpsProject         Kind = "gitopsProject"
