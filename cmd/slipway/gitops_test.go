@@ -70,7 +70,7 @@ func gitOpsScript(t *testing.T, script string) {
 			return os.WriteFile(apps, regexp.MustCompile("NAMESPACE").ReplaceAllLiteral(text, []byte(namespace)), 0o600)
 		},
 		Cmds: map[string]func(*testscript.TestScript, bool, []string){
-			"ready": ready, "commit": w.commit, "live": w.live, "edit": w.edit, "until-live": w.untilLive, "until-gone": w.untilGone,
+			"ready": ready, "commit": w.commit, "live": w.live, "edit": w.edit, "until-seen": untilSeen, "until-live": w.untilLive, "until-gone": w.untilGone,
 		},
 		RequireExplicitExec: true,
 	})
@@ -81,6 +81,13 @@ func ready(ts *testscript.TestScript, _ bool, _ []string) {
 	wait(ts, "a server that answers", func() bool {
 		c, err := net.Dial("tcp", ts.Getenv("ADDR")) //nolint:noctx // it is loopback
 		return err == nil && c.Close() == nil
+	})
+}
+
+// untilSeen waits until the agent has told of an application that isn't synced.
+func untilSeen(ts *testscript.TestScript, _ bool, args []string) {
+	wait(ts, "what the agent says of "+args[0], func() bool {
+		return ts.Exec("slipway", "gitops", "app", "get", args[0]) == nil && strings.Contains(ts.ReadFile("stdout"), "OutOfSync")
 	})
 }
 
