@@ -25,6 +25,8 @@ import (
 	groups "github.com/slipway-cd/slipway/delegate/elastigroup"
 	"github.com/slipway-cd/slipway/delegate/executor"
 	"github.com/slipway-cd/slipway/delegate/gitfetch"
+	"github.com/slipway-cd/slipway/delegate/gitops/errands"
+	"github.com/slipway-cd/slipway/delegate/gitops/release"
 	"github.com/slipway-cd/slipway/delegate/gitops/render"
 	"github.com/slipway-cd/slipway/delegate/gotemplate"
 	"github.com/slipway-cd/slipway/delegate/helm"
@@ -43,6 +45,7 @@ import (
 	"github.com/slipway-cd/slipway/delegate/shell"
 	"github.com/slipway-cd/slipway/delegate/watchdog"
 	tools "github.com/slipway-cd/slipway/delegate/workspace"
+	"github.com/slipway-cd/slipway/pkg/gitops/errand"
 	"github.com/slipway-cd/slipway/pkg/mail"
 	"github.com/slipway-cd/slipway/pkg/poll"
 	apps "github.com/slipway-cd/slipway/pkg/provisioner/awscdk"
@@ -132,29 +135,31 @@ func Kinds(cfg Config) map[task.Kind]executor.Kind {
 	machine := sessions.New(sessions.Config{Dir: filepath.Join(cfg.Cache, "sessions"), Environ: cfg.Environ, Orphan: cfg.Orphan, Limit: cfg.Workspace})
 	applications := sam.Config{Sessions: machine, Accesses: accesses, Git: documents, Script: script, Sandbox: renders, Pace: cfg.AWS.at(awswait.Stack()), Bucket: cfg.AWS.Bucket}
 	return map[task.Kind]executor.Kind{
-		task.KindArtifact:   {Do: artifact.New(nil, script)},
-		laneasg.Kind:        asg.Kind(asg.Config{Git: documents, Accesses: accesses, Pace: cfg.AWS.at(awswait.Slow()), InstancePoll: cfg.AWS.InstancePoll}),
-		awslambda.Kind:      functions.Kind(functions.Config{Git: documents, Accesses: accesses, Pace: cfg.AWS.at(awswait.Function()), InstancePoll: cfg.AWS.InstancePoll}),
-		awssam.Kind:         {Do: sam.New(applications), Watch: awsstack.Watch(accesses, awssam.Place.Account, cfg.AWS.InstancePoll)},
-		apps.Kind:           {Do: cdk.New(cdk.Config{Sessions: machine, Accesses: accesses})},
-		workspace.Kind:      {Do: tools.NewDownload(tools.Config{Sessions: machine, Git: documents, Accesses: accesses})},
-		services.Kind:       serverless.Kind(serverless.Config{Sessions: machine, Git: documents, Accesses: accesses, Pace: cfg.AWS.at(awswait.Stack()), InstancePoll: cfg.AWS.InstancePoll}),
-		task.KindSession:    machine.Kind(),
-		nativehelm.Kind:     {Do: helm.New(manifests), Watch: pods},
-		task.KindHTTP:       {Do: http.New(nil)},
-		task.KindBamboo:     {Do: bamboo.New(nil)},
-		custom.Kind:         {Do: instances.New(script), Watch: instances.Watch(scripts(cfg.Cache))},
-		stacks.Kind:         {Do: cloudformation.New(cloudformation.Config{Git: documents, Accesses: accesses, Pace: cfg.AWS.at(awswait.Stack()), Bucket: cfg.AWS.Bucket})},
-		laneecs.Kind:        ecs.Kind(ecs.Config{Git: documents, Accesses: accesses, Pace: cfg.AWS.at(awswait.Steady()), InstancePoll: cfg.AWS.InstancePoll}),
-		elastigroup.Kind:    groups.Kind(groups.Config{Git: documents, Accesses: accesses, Via: cfg.Via, InstancePoll: cfg.AWS.InstancePoll}),
-		task.KindJenkins:    {Do: jenkins.New(nil)},
-		task.KindJira:       {Do: jira.New(nil)},
-		lane.Kind:           {Do: kubernetes.New(manifests), Watch: pods},
-		task.KindMail:       {Do: delegatemail.New(mail.Sender{})},
-		poll.Kind:           {Watch: artifact.Watch(nil)},
-		task.KindProbe:      {Do: probe.New(probe.Config{Git: hosts, Script: script})},
-		task.KindServiceNow: {Do: servicenow.New(nil)},
-		task.KindShell:      {Do: script},
+		task.KindArtifact:       {Do: artifact.New(nil, script)},
+		laneasg.Kind:            asg.Kind(asg.Config{Git: documents, Accesses: accesses, Pace: cfg.AWS.at(awswait.Slow()), InstancePoll: cfg.AWS.InstancePoll}),
+		awslambda.Kind:          functions.Kind(functions.Config{Git: documents, Accesses: accesses, Pace: cfg.AWS.at(awswait.Function()), InstancePoll: cfg.AWS.InstancePoll}),
+		awssam.Kind:             {Do: sam.New(applications), Watch: awsstack.Watch(accesses, awssam.Place.Account, cfg.AWS.InstancePoll)},
+		apps.Kind:               {Do: cdk.New(cdk.Config{Sessions: machine, Accesses: accesses})},
+		workspace.Kind:          {Do: tools.NewDownload(tools.Config{Sessions: machine, Git: documents, Accesses: accesses})},
+		services.Kind:           serverless.Kind(serverless.Config{Sessions: machine, Git: documents, Accesses: accesses, Pace: cfg.AWS.at(awswait.Stack()), InstancePoll: cfg.AWS.InstancePoll}),
+		task.KindSession:        machine.Kind(),
+		nativehelm.Kind:         {Do: helm.New(manifests), Watch: pods},
+		task.KindHTTP:           {Do: http.New(nil)},
+		task.KindBamboo:         {Do: bamboo.New(nil)},
+		custom.Kind:             {Do: instances.New(script), Watch: instances.Watch(scripts(cfg.Cache))},
+		stacks.Kind:             {Do: cloudformation.New(cloudformation.Config{Git: documents, Accesses: accesses, Pace: cfg.AWS.at(awswait.Stack()), Bucket: cfg.AWS.Bucket})},
+		laneecs.Kind:            ecs.Kind(ecs.Config{Git: documents, Accesses: accesses, Pace: cfg.AWS.at(awswait.Steady()), InstancePoll: cfg.AWS.InstancePoll}),
+		elastigroup.Kind:        groups.Kind(groups.Config{Git: documents, Accesses: accesses, Via: cfg.Via, InstancePoll: cfg.AWS.InstancePoll}),
+		task.KindJenkins:        {Do: jenkins.New(nil)},
+		task.KindJira:           {Do: jira.New(nil)},
+		lane.Kind:               {Do: kubernetes.New(manifests), Watch: pods},
+		task.KindMail:           {Do: delegatemail.New(mail.Sender{})},
+		poll.Kind:               {Watch: artifact.Watch(nil)},
+		task.KindProbe:          {Do: probe.New(probe.Config{Git: hosts, Script: script})},
+		task.KindServiceNow:     {Do: servicenow.New(nil)},
+		task.KindShell:          {Do: script},
+		errand.KindApplications: {Do: errands.New(errands.Usual())},
+		errand.KindRelease:      {Do: release.New(release.Config{Git: hosts})},
 	}
 }
 

@@ -15,7 +15,7 @@ func TestRun(t *testing.T) {
 	for name, text := range map[string]string{
 		"good.yaml":          "service: {name: a, identifier: a}\n",
 		"more/bad.yml":       "service: {name: a, identifier: a-b}\n",
-		"more/refused.yaml":  "service: {name: a, identifier: a, gitOpsEnabled: true}\n",
+		"more/refused.yaml":  "secret: {name: a, identifier: a, type: WinRmCredentials, spec: {type: NTLM}}\n",
 		"more/values.yaml":   "service: {type: ClusterIP}\n",
 		"more/manifest.yaml": "kind: Service\n",
 		"more/template.yaml": "name: {{ .Values.name }}\n",
@@ -30,12 +30,12 @@ func TestRun(t *testing.T) {
 		}
 	}
 	var out bytes.Buffer
-	wrong, err := run(&out, "| GitOps services aren't supported yet |", []string{folder})
+	wrong, err := run(&out, "| secret | `secret.type` | SecretText | WinRmCredentials |", []string{folder})
 	want := "accepted " + folder + "/good.yaml (service)\n" +
 		"WRONG    " + folder + "/more/bad.yml (service)\n" +
 		"         " + folder + `/more/bad.yml:1:32 identifier: identifier "a-b" can't have "-"; it may have letters, digits, _ and $ [BAD_IDENTIFIER]` + "\n" +
-		"refused  " + folder + "/more/refused.yaml (service)\n" +
-		"         " + folder + "/more/refused.yaml:1:35 gitOpsEnabled: GitOps services aren't supported yet [UNSUPPORTED]\n" +
+		"refused  " + folder + "/more/refused.yaml (secret)\n" +
+		"         " + folder + "/more/refused.yaml:1:34 type: secret type WinRmCredentials isn't supported yet; want one of SecretText, SecretFile, SSHKey [UNSUPPORTED]\n" +
 		"1 files accepted, 1 refused, 1 wrong\n"
 	if diff := cmp.Diff(want, out.String()); err != nil || wrong != 1 || diff != "" {
 		t.Errorf("%d wrong, %v (-want +got):\n%s", wrong, err, diff)

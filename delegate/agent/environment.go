@@ -11,6 +11,7 @@ import (
 
 	"github.com/slipway-cd/slipway/delegate/executor"
 	"github.com/slipway-cd/slipway/pkg/fault"
+	"github.com/slipway-cd/slipway/pkg/gitops/errand"
 	"github.com/slipway-cd/slipway/pkg/logstream"
 	"github.com/slipway-cd/slipway/pkg/redact"
 	"github.com/slipway-cd/slipway/pkg/task"
@@ -55,7 +56,7 @@ func newEnvironment(a *Agent, r *running) *environment {
 
 func (e *environment) env() executor.Env {
 	return executor.Env{
-		Writer: e.writer, Resolve: e.resolve, Files: e.files, Checkpoint: e.checkpoint, Checkpoints: e.checkpoints, Provision: e.provision, Provisions: e.provisions, Alone: e.alone,
+		Writer: e.writer, Resolve: e.resolve, Files: e.files, Checkpoint: e.checkpoint, Checkpoints: e.checkpoints, Provision: e.provision, Provisions: e.provisions, Alone: e.alone, Errand: e.errand,
 		Mask: e.mask, Hidden: e.hidden, Dir: e.dir,
 	}
 }
@@ -192,6 +193,14 @@ func (e *environment) opened(ctx context.Context, out protocol.Resolved) (map[st
 		out.Texts[name] = open.Replace(text)
 	}
 	return out.Texts, nil
+}
+
+// errand asks about the applications that the task is about.
+func (e *environment) errand(ctx context.Context, q errand.Ask) (errand.Answer, error) {
+	q.Fence = e.task.Fence
+	var out errand.Answer
+	err := e.insist(ctx, "errand", q, &out)
+	return out, err
 }
 
 // files asks for files of the file store, in as many answers as they need.

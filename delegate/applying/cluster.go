@@ -84,6 +84,11 @@ func Connect(cluster task.Cluster) (*Cluster, error) {
 	if err != nil {
 		return nil, fault.New(fault.Invalid, "the cluster's access: %w", err)
 	}
+	return Open(cfg)
+}
+
+// Open is Connect for whom a cluster isn't described by a task.
+func Open(cfg *rest.Config) (*Cluster, error) {
 	cfg.QPS, cfg.UserAgent = -1, "slipway-delegate" // as many requests as come: the API server's own fairness protects it
 	heard := new(atomic.Bool)
 	cfg.Wrap(func(next http.RoundTripper) http.RoundTripper { return patient{next, heard} })

@@ -56,6 +56,8 @@ func Classify(err error) error {
 // forbids something: quotas and admission rules, which no credentials cure.
 func forbidden(err error) error {
 	switch text := err.Error(); {
+	case strings.Contains(text, "status unknown for quota"): // a new one, which its controller hasn't counted for yet
+		return fault.New(fault.Unavailable, "the namespace's quota is being counted: %w", err)
 	case strings.Contains(text, "exceeded quota"), strings.Contains(text, "failed quota"):
 		return fault.New(fault.Conflict, "the namespace's quota doesn't allow it: %w", err).Causing(fault.Unknown)
 	case strings.Contains(text, "because it is being terminated"):

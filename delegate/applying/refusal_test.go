@@ -27,6 +27,7 @@ func TestClassify(t *testing.T) {
 	}{
 		{"rights", "may not do this; grant it", forbidden(`User "x" cannot create resource "pods"`), fault.Forbidden, fault.Authorization},
 		{"a quota", "quota doesn't allow it", forbidden("exceeded quota: small, requested: pods=2"), fault.Conflict, fault.Unknown},
+		{"a quota that nothing was counted for yet", "quota is being counted", forbidden("status unknown for quota: small, resources: pods"), fault.Unavailable, fault.Connectivity},
 		{"a rule", "a rule of the cluster", forbidden(`violates PodSecurity "restricted:latest"`), fault.Invalid, fault.ConfigurationFailure},
 		{"a namespace that goes", "namespace is being deleted", forbidden("unable to create new content in namespace x because it is being terminated"), fault.Conflict, fault.Unknown},
 		{"a namespace that isn't there", "the namespace shop doesn't exist", apierrors.NewNotFound(schema.GroupResource{Resource: "namespaces"}, "shop"), fault.NotFound, fault.ConfigurationFailure},

@@ -31,7 +31,14 @@ func (d *Diff) Add(name string, was, is any) (string, error) { return d.Beside(n
 
 // Beside notes how one would differ from another that it takes the place of.
 func (d *Diff) Beside(name, than string, was, is any) (string, error) {
-	before, err := indented(hidden(was, is))
+	return d.note(name, than, hidden(was, is), is)
+}
+
+// Tell is Add for values of which is hidden already what isn't to be shown.
+func (d *Diff) Tell(name string, was, is any) (string, error) { return d.note(name, name, was, is) }
+
+func (d *Diff) note(name, than string, was, is any) (string, error) {
+	before, err := indented(was)
 	if err != nil {
 		return "", err
 	}

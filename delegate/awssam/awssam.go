@@ -33,6 +33,7 @@ const (
 	unitBuild    = "Build"
 	unitDeploy   = "Deploy"
 	unitRollback = "Rollback"
+	unitDiff     = "Diff"
 )
 
 // Config is what tasks of SAM need.
@@ -88,6 +89,9 @@ func (j *job) run(ctx context.Context) (task.Result, error) {
 	case lane.OpRollback:
 		j.Unit = unitRollback
 		return j.rollback(ctx)
+	case lane.OpDiff:
+		j.Unit = unitDiff
+		return j.compare(ctx)
 	}
 	return task.Result{}, fault.New(fault.Unsupported, "this delegate doesn't know the operation %q of SAM", j.spec.Op)
 }
@@ -206,7 +210,8 @@ func (j *job) deploy(ctx context.Context) (task.Result, error) {
 		return task.Result{}, err
 	}
 	defer logout()
-	if err := t.Run(ctx, app.dir, slices.Concat(args, app.options)...); err != nil {
+	err = j.stacks.Deploy(ctx, j.Env, j.task, j.spec.Stack, func() error { return t.Run(ctx, app.dir, slices.Concat(args, app.options)...) })
+	if err != nil {
 		j.stacks.Explain(ctx, j.spec.Stack, j.Say)
 		return task.Result{}, err
 	}

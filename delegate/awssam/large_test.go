@@ -1,6 +1,8 @@
 package awssam_test
 
 import (
+	"encoding/hex"
+	"math/rand/v2"
 	"strings"
 	"testing"
 	"time"
@@ -19,13 +21,16 @@ import (
 	"github.com/slipway-cd/slipway/pkg/task"
 )
 
-// A template that is too large to come with a call is put back through the delegate's
-// bucket, in which nothing stays; without one the rollback fails and changes nothing.
+// A template that is too large to come with a call, and for a checkpoint, is put back
+// through the delegate's bucket, in which nothing stays; without one the rollback fails
+// and changes nothing.
 func TestLargeTemplateIsPutBack(t *testing.T) {
 	t.Parallel()
 	w := testaws.NewWorld(t)
 	client, bucket := s3.NewFromConfig(w.Config()), sdk.String("templates")
-	large := strings.Replace(queue("Queue", "30"), "{", `{"Metadata": {"much": "`+strings.Repeat("x", 60_000)+`"}, `, 1)
+	much := make([]byte, 300_000)
+	_, _ = rand.NewChaCha8([32]byte{}).Read(much) // never fails
+	large := strings.Replace(queue("Queue", "30"), "{", `{"Metadata": {"much": "`+hex.EncodeToString(much)+`"}, `, 1)
 	if _, err := client.CreateBucket(t.Context(), &s3.CreateBucketInput{
 		Bucket: bucket, CreateBucketConfiguration: &types.CreateBucketConfiguration{LocationConstraint: testaws.Region},
 	}); err != nil {
@@ -57,7 +62,7 @@ func TestLargeTemplateIsPutBack(t *testing.T) {
 	}
 	run := awssam.New(awssam.Config{Sessions: s.Sessions, Accesses: s.Accesses, Sandbox: s.sandbox, Pace: awswait.Every(20 * time.Millisecond), Bucket: "templates"})
 	s.Do(run, s.step(lane.OpRollback), task.Succeeded)
-	if _, doc := s.Stack("app"); !strings.Contains(doc, `"VisibilityTimeout": 30`) {
+	if _, doc := s.Stack("app"); !strings.Contains(doc, `"VisibilityTimeout": 30`) || !strings.Contains(doc, hex.EncodeToString(much)) {
 		t.Errorf("the stack has %.200s", doc)
 	}
 	out, err := client.ListObjectsV2(t.Context(), &s3.ListObjectsV2Input{Bucket: bucket})

@@ -23,6 +23,7 @@ type before struct {
 	Stack        string            `json:"stack"` // its name
 	First        bool              `json:"first,omitempty"`
 	Template     string            `json:"template,omitempty"`
+	Parts        []string          `json:"parts,omitempty"` // in its place: the keys of a large one's parts
 	Parameters   map[string]string `json:"parameters,omitempty"`
 	Hidden       []string          `json:"hidden,omitempty"`
 	Tags         map[string]string `json:"tags,omitempty"`
@@ -47,6 +48,9 @@ func (j *job) keep(ctx context.Context) error {
 		if b, err = j.read(ctx, now); err != nil {
 			return err
 		}
+	}
+	if err := j.divide(ctx, &b); err != nil {
+		return err
 	}
 	_, err = executor.Keep(ctx, j.Env, beforeKey+j.access.Region+":"+j.spec.Stack, b)
 	return err
@@ -82,6 +86,11 @@ func (j *job) rollback(ctx context.Context) (task.Result, error) {
 	if err != nil {
 		return task.Result{}, err
 	}
+	for i := range kept {
+		if err := j.join(ctx, &kept[i]); err != nil {
+			return task.Result{}, err
+		}
+	}
 	return awsstack.PutBack(ctx, j.stacks, kept, func(ctx context.Context, b before) (stack, done string, err error) {
 		done, err = j.putBack(ctx, b)
 		return b.Stack, done, err
@@ -99,6 +108,9 @@ func (j *job) putBack(ctx context.Context, b before) (done string, err error) {
 		j.Say("Stack %s isn't there, as before the stage.", b.Stack)
 		return "", nil
 	case b.First:
+		if over, err := j.stacks.Overtaken(ctx, j.Env, now, j.Say); err != nil || over {
+			return "", err
+		}
 		return awsstack.Deleted, j.remove(ctx, now)
 	}
 	is, err := j.read(ctx, now)
@@ -108,6 +120,9 @@ func (j *job) putBack(ctx context.Context, b before) (done string, err error) {
 	if is.Template == b.Template && maps.Equal(is.Parameters, b.Parameters) {
 		j.Say("Stack %s is as it was before the stage: it is %s.", b.Stack, now.StackStatus)
 		return "", nil
+	}
+	if over, err := j.stacks.Overtaken(ctx, j.Env, now, j.Say); err != nil || over {
+		return "", err
 	}
 	return "applied", j.update(ctx, b, is, sdk.ToString(now.StackId))
 }

@@ -44,10 +44,12 @@ func TestAStackThatIsChangedSince(t *testing.T) {
 	if seen := s.watched(r); left == "" || seen.State != left {
 		t.Errorf("the step left it %q; seen is %q", left, seen.State)
 	}
-	begin(t, w, map[string]string{"template.json": queue("Queue", "60")}).sam(lane.OpDeploy, task.Succeeded)
+	other := begin(t, w, map[string]string{"template.json": queue("Queue", "60")})
+	other.sam(lane.OpDeploy, task.Succeeded)
 	if seen := s.watched(r); seen.State == left || seen.State == "" {
 		t.Errorf("changed since, seen is %q; the step left it %q", seen.State, left)
 	}
+	other.sam(lane.OpRollback, task.Succeeded)
 	s.sam(lane.OpRollback, task.Succeeded)
 	if seen := s.watched(r); !seen.Gone {
 		t.Errorf("deleted since, seen is %+v", seen)

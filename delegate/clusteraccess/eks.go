@@ -10,6 +10,7 @@ import (
 	"net/http"
 	"net/url"
 	"strings"
+	"sync"
 	"time"
 
 	sdk "github.com/aws/aws-sdk-go-v2/aws"
@@ -111,6 +112,60 @@ func signedToken(ctx context.Context, keys sdk.Credentials, region, name string,
 	req.Header.Set("x-k8s-aws-id", name)
 	signed, _, err := v4.NewSigner().PresignHTTP(ctx, keys, req, empty(), "sts", region, now)
 	return tokenPrefix + base64.RawURLEncoding.EncodeToString([]byte(signed)), err
+}
+
+// AsEKS has requests to a cluster of EKS sent as an account: with tokens that are
+// signed anew before they have run out. The profile is of the delegate's own
+// configuration of AWS; empty: its default.
+func AsEKS(account task.AWS, cluster, profile string, next http.RoundTripper) http.RoundTripper {
+	return &asEKS{account: account, cluster: cluster, profile: profile, next: next}
+}
+
+type asEKS struct {
+	account          task.AWS
+	cluster, profile string
+	next             http.RoundTripper
+
+	mu    sync.Mutex
+	token string
+	until time.Time
+}
+
+// RoundTrip sends a request (http.RoundTripper).
+func (a *asEKS) RoundTrip(req *http.Request) (*http.Response, error) {
+	token, err := a.current(req.Context())
+	if err != nil {
+		return nil, err
+	}
+	out := req.Clone(req.Context())
+	out.Header.Set("Authorization", "Bearer "+token)
+	return a.next.RoundTrip(out)
+}
+
+func (a *asEKS) current(ctx context.Context) (string, error) {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	now := time.Now()
+	if now.Before(a.until) {
+		return a.token, nil
+	}
+	var options []func(*config.LoadOptions) error
+	if a.profile != "" {
+		options = append(options, config.WithSharedConfigProfile(a.profile))
+	}
+	cfg, err := aws.Config(ctx, a.account, options...)
+	if err != nil {
+		return "", err
+	}
+	keys, err := cfg.Credentials.Retrieve(ctx)
+	if err != nil {
+		return "", fault.New(fault.Unavailable, "AWS gives the agent no credentials: %w", err).Causing(fault.Authentication)
+	}
+	if a.token, err = signedToken(ctx, keys, cfg.Region, a.cluster, now); err != nil {
+		return "", err
+	}
+	a.until = now.Add(eksToken - early)
+	return a.token, nil
 }
 
 // maxAnswer is how much of a cloud's answer is read, in bytes.

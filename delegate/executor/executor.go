@@ -14,6 +14,7 @@ import (
 	"io"
 
 	"github.com/slipway-cd/slipway/pkg/fault"
+	"github.com/slipway-cd/slipway/pkg/gitops/errand"
 	"github.com/slipway-cd/slipway/pkg/logstream"
 	"github.com/slipway-cd/slipway/pkg/provision"
 	"github.com/slipway-cd/slipway/pkg/task"
@@ -80,6 +81,8 @@ type Env struct {
 	// Alone asks to be the only task that works by the task's provisioner, from now
 	// on until it ends. It gives the execution that does; empty: this one.
 	Alone func(ctx context.Context) (holder string, err error)
+	// Errand asks the control plane about the applications that the task is about.
+	Errand func(ctx context.Context, q errand.Ask) (errand.Answer, error)
 	// Hidden says whether a text has a value in it that is masked.
 	Hidden func(text string) bool
 	// Mask hides values that turned out to be secret from later log lines and

@@ -205,10 +205,7 @@ func TestApplyManifestSourceAndOverrides(t *testing.T) {
 func TestQuotaExplains(t *testing.T) {
 	t.Parallel()
 	s := newSite(t)
-	_, err := s.CoreV1().ResourceQuotas(s.namespace).Create(t.Context(), &corev1.ResourceQuota{
-		ObjectMeta: metav1.ObjectMeta{Name: "none"}, Spec: corev1.ResourceQuotaSpec{Hard: corev1.ResourceList{corev1.ResourcePods: {}}},
-	}, metav1.CreateOptions{})
-	check(t, err)
+	limit("pods", "0")(t, s, nil)
 	e := s.fail(t, s.step(lane.OpRolling, withDeadline(3, deploymentYAML("web", "nginx:1", 1))), "Deployment/web exceeded its progress deadline")
 	if log := e.log(unitSteady); !contains(log, "exceeded quota") {
 		t.Errorf("the log doesn't say why:\n%s", log)

@@ -27,7 +27,7 @@ func (j *job) setUp(ctx context.Context) error {
 	j.ready = true
 	defer j.In(j.Unit)
 	j.In(unitFiles)
-	file, err := j.folder(ctx, j.spec.Op == lane.OpDeploy)
+	file, err := j.folder(ctx, j.spec.Op == lane.OpDeploy || j.spec.Op == lane.OpDiff)
 	if err != nil {
 		return err
 	}

@@ -169,6 +169,9 @@ func (j *job) putBack(ctx context.Context, b before) (done string, err error) {
 		return "", nil
 	}
 	if b.First {
+		if over, err := j.stacks.Overtaken(ctx, j.Env, now, j.Say); err != nil || over {
+			return "", err
+		}
 		j.Say("Nothing was deployed before the stage: the service is removed.")
 		return awsstack.Deleted, j.serverless(ctx, "remove")
 	}
@@ -181,6 +184,9 @@ func (j *job) putBack(ctx context.Context, b before) (done string, err error) {
 	case is == b.Timestamp:
 		j.Say("Stack %s has the deployment %s, as before the stage: it is %s.", b.Stack, is, now.StackStatus)
 		return "", nil
+	}
+	if over, err := j.stacks.Overtaken(ctx, j.Env, now, j.Say); err != nil || over {
+		return "", err
 	}
 	all, err := j.deployments(ctx)
 	if err != nil {

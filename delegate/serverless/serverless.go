@@ -36,6 +36,7 @@ const (
 	unitPackage  = "Package"
 	unitDeploy   = "Deploy"
 	unitRollback = "Rollback"
+	unitDiff     = "Diff"
 )
 
 // Config is what tasks of Serverless need.
@@ -120,6 +121,8 @@ func (j *job) run(ctx context.Context) (task.Result, error) {
 		return executor.Succeed(map[string]any{})
 	case lane.OpDeploy, lane.OpDeployV2:
 		return j.deploy(ctx, options)
+	case lane.OpDiff:
+		return j.compare(ctx, options)
 	}
 	return task.Result{}, fault.New(fault.Unsupported, "this delegate doesn't know the operation %q of Serverless", j.spec.Op)
 }
@@ -200,7 +203,8 @@ func (j *job) deploy(ctx context.Context, options []string) (task.Result, error)
 	}) {
 		options = append([]string{"--package", ".serverless"}, options...)
 	}
-	if err := j.serverless(ctx, "deploy", options...); err != nil {
+	err = j.stacks.Deploy(ctx, j.Env, j.Task, b.Stack, func() error { return j.serverless(ctx, "deploy", options...) })
+	if err != nil {
 		j.stacks.Explain(ctx, b.Stack, j.Say)
 		return task.Result{}, err
 	}

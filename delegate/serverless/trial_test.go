@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"strings"
 	"testing"
 
 	"github.com/slipway-cd/slipway/delegate/workspace/workspacetest"
@@ -34,19 +35,21 @@ remove) exec sam delete --stack-name web-dev --region %[2]s --no-prompts ;;
 esac
 `
 
+// machine gives stages whose services deploy by a timestamp with the stand-in.
+func machine(t *testing.T) func(timestamp string) *stage {
+	t.Helper()
+	w, programs := testaws.NewWorld(t), sam.Install(t)
+	if err := os.WriteFile(filepath.Join(programs, "serverless"), fmt.Appendf(nil, standIn, t.TempDir(), testaws.Region), 0o700); err != nil {
+		t.Fatal(err)
+	}
+	return func(timestamp string) *stage {
+		return begin(t, w, programs, map[string]string{"serverless.yml": "service: web\ntimestamp: " + timestamp + "\n"})
+	}
+}
+
 // A deployment by serverless, whatever comes between.
 func TestWhateverComesBetween(t *testing.T) {
 	t.Parallel()
-	machine := func(t *testing.T) func(timestamp string) *stage {
-		t.Helper()
-		w, programs := testaws.NewWorld(t), sam.Install(t)
-		if err := os.WriteFile(filepath.Join(programs, "serverless"), fmt.Appendf(nil, standIn, t.TempDir(), testaws.Region), 0o700); err != nil {
-			t.Fatal(err)
-		}
-		return func(timestamp string) *stage {
-			return begin(t, w, programs, map[string]string{"serverless.yml": "service: web\ntimestamp: " + timestamp + "\n"})
-		}
-	}
 	trial := func(s *stage) workspacetest.Trial {
 		return workspacetest.Trial{Machine: s.Machine, Run: s.run(), Deploy: s.step(lane.OpDeploy), Undo: s.step(lane.OpRollback), Stack: "web-dev"}
 	}
@@ -66,4 +69,39 @@ func TestWhateverComesBetween(t *testing.T) {
 			return trial(stage("1700000000002"))
 		})
 	})
+}
+
+// A rollback takes back what its stage has deployed, and nothing that another one has
+// deployed since.
+func TestRollbackAfterAnotherDeployment(t *testing.T) {
+	t.Parallel()
+	const stays = "somebody else has deployed stack web-dev since"
+	for name, c := range map[string]struct {
+		back []int  // which of three deployments are taken back
+		want string // the deployment then; empty: the stack is gone
+		says string // by the last of them
+	}{
+		"of the first":                      {[]int{0}, "1700000000003", stays},
+		"of an update":                      {[]int{1}, "1700000000003", stays},
+		"that was taken back":               {[]int{2, 1}, "1700000000001", "--timestamp 1700000000001"},
+		"that was taken back, of the first": {[]int{2, 1, 0}, "", "the service is removed"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			on := machine(t)
+			all := []*stage{on("1700000000001"), on("1700000000002"), on("1700000000003")}
+			for _, s := range all {
+				s.does(lane.OpDeploy, task.Succeeded)
+			}
+			last := all[0]
+			for _, n := range c.back {
+				last = all[n]
+				last.does(lane.OpRollback, task.Succeeded)
+			}
+			last.Says(c.says)
+			if status, doc := last.Stack("web-dev"); c.want == "" && status != "" || !strings.Contains(doc, c.want) {
+				t.Errorf("the stack is %s and has %s", status, doc)
+			}
+		})
+	}
 }

@@ -50,6 +50,7 @@ func rows() map[string]row {
 		"releaseTask":               {body: `{}`},
 		"resolveTexts":              {body: `{}`},
 		"completeTask":              {body: `{}`},
+		"askErrand":                 {body: `{"do":"find"}`},
 		"freshToken":                {body: `{}`},
 		"freshWatchToken":           {body: `{}`},
 		"getIssuer":                 {proof: "internal/attack/issuer_test.go: TestTokensOfTasks; pkg/issuer/issuer_test.go: TestWhoHasNoIssuer"},

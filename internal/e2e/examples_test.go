@@ -93,7 +93,7 @@ func TestExamples(t *testing.T) {
 			if err := s.Call(t.Context(), "GET", "/v1/instances"+ofProject, nil, &l); err != nil {
 				t.Fatal(err)
 			}
-			if deployment := firstGroup(text, `deploymentType: (\w+)`, ""); deployment != "" {
+			if deployment := firstGroup(text, `deploymentType: (\w+)`, ""); deployment != "" && !strings.Contains(text, "gitOpsEnabled: true") {
 				ran.Store(deployment, true)
 				if len(l.Placements) > 0 && l.Placements[0].Deployed.Execution == id {
 					placed.Store(deployment, true)
@@ -125,6 +125,9 @@ func serverFor(t *testing.T, example string) *e2e.Server {
 			cfg.Mail = mail.Setting{URL: "smtp+plain://" + testmail.Start(t, testmail.Config{}).Address, From: "slipway@example.com"}
 		}
 		return e2e.Start(t, cfg)
+	}
+	if strings.Contains(example, "gitOpsEnabled: true") {
+		return pulledFor(t, strings.Contains(example, "type: RevertPR\n"))
 	}
 	if strings.Contains(example, "deploymentType: CustomDeployment") {
 		s := e2e.Start(t, wire.ServeConfig{EmbeddedDelegate: true})

@@ -219,6 +219,10 @@ func TestSAMDeploysAndRollsBack(t *testing.T) {
 		}
 		_, before := stack()
 		applySAMAs(t, s, strings.Replace(read(t, samFolder+"/app/template.yaml"), "VisibilityTimeout: 30", "VisibilityTimeout: 60", 1))
+		if d := preview(t, s, "sam", map[string]string{"variables.script": "true"}); !slices.Equal(d.Changed, []string{"AWS::SQS::Queue/Orders"}) || !strings.Contains(d.Diff, "+    \"VisibilityTimeout\": 60\n") {
+			t.Errorf("the preview tells of %v:\n%s", d.Changed, d.Diff)
+		}
+		noSessions(t, cache)
 		if e = finish(t, s, s.Begin(t, "sam", map[string]string{"variables.script": "exit 1"})); e.Status != "Failed" || e.Root.Find("back").Status != "Success" {
 			t.Fatalf("what is rolled back is %s: %s", e.Status, e.Message)
 		}
@@ -283,6 +287,9 @@ func TestSAMTemplatesHaveValues(t *testing.T) {
 	}
 	if !strings.Contains(said, "Timeout: 45") || !strings.Contains(said, "Description: has *") || strings.Contains(said, "s3cr3t-value") {
 		t.Errorf("the logs are\n%s", said)
+	}
+	if d := preview(t, s, "sam", map[string]string{"variables.script": "true"}); len(d.Changed) != 0 {
+		t.Errorf("the preview tells of %v:\n%s", d.Changed, d.Diff)
 	}
 }
 

@@ -69,6 +69,9 @@ func TestServerlessDeploysAndRollsBack(t *testing.T) {
 			t.Errorf("the ledger has %+v; want the stack", l.Placements)
 		}
 		applyServerless(t, s, "exports.hello = async () => 2\n")
+		if d := preview(t, s, "serverless", map[string]string{"variables.script": "true"}); len(d.Changed) != 3 || !strings.Contains(d.Diff, "CodeSha256") {
+			t.Errorf("the preview tells of %v:\n%s", d.Changed, d.Diff)
+		}
 		e = finish(t, s, s.Begin(t, "serverless", map[string]string{"variables.script": "exit 1"}))
 		if roll, back := e.Root.Find("roll"), e.Root.Find("back"); e.Status != "Failed" || roll.Status != "Success" || back.Status != "Success" {
 			t.Fatalf("what is rolled back is %s: %s\n%s\n%s", e.Status, e.Message, logOf(t, s, e.ID, roll), logOf(t, s, e.ID, back))

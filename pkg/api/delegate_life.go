@@ -13,6 +13,7 @@ import (
 
 	"github.com/slipway-cd/slipway/pkg/execution"
 	"github.com/slipway-cd/slipway/pkg/fault"
+	"github.com/slipway-cd/slipway/pkg/gitops/mirror"
 	"github.com/slipway-cd/slipway/pkg/ledger"
 	"github.com/slipway-cd/slipway/pkg/store"
 	"github.com/slipway-cd/slipway/pkg/task"
@@ -47,6 +48,7 @@ type station struct {
 	Tasks    *execution.Tasks
 	Ledger   *ledger.Ledger
 	Triggers *firing.Service
+	GitOps   *mirror.Mirror
 	Timing   protocol.Registered
 	Now      func() time.Time
 	Log      *slog.Logger

@@ -2,9 +2,11 @@ package api
 
 import (
 	"context"
+	"encoding/json"
 	"net/http"
 
 	"github.com/slipway-cd/slipway/pkg/fault"
+	"github.com/slipway-cd/slipway/pkg/gitops/errand"
 	"github.com/slipway-cd/slipway/pkg/provision"
 	"github.com/slipway-cd/slipway/pkg/task"
 	"github.com/slipway-cd/slipway/pkg/task/protocol"
@@ -35,6 +37,7 @@ func (s *Server) delegateTasks() {
 	keep.MaxBodyBytes = maxDelegateBody
 	handle(s, keep, s.station.keepProvision)
 	handle(s, delegateOp("readProvisions", http.MethodPost, "/{id}/tasks/{task}/provisions", "Read what was done by a task's provisioner"), s.station.readProvisions)
+	handle(s, delegateOp("askErrand", http.MethodPost, "/{id}/tasks/{task}/errand", "Ask about the applications of a task's stage, and have their agents do what the task says"), s.station.errand)
 	handle(s, delegateOp("freshToken", http.MethodPost, "/{id}/tasks/{task}/token", "Ask for another token before one that came with a task has ended"), s.station.freshToken)
 	handle(s, delegateOp("completeTask", http.MethodPost, "/{id}/tasks/{task}/result", "Report how a task ended"), s.station.completeTask)
 	handle(s, delegateOp("releaseTask", http.MethodPost, "/{id}/tasks/{task}/release", "Give a task back unstarted"), s.station.releaseTask)
@@ -142,6 +145,27 @@ func (s *station) readProvisions(ctx context.Context, in *struct {
 	}
 	read, err := s.Tasks.Provisions(ctx, d, in.Task, in.Body)
 	return &struct{ Body provision.Known }{read}, err
+}
+
+func (s *station) errand(ctx context.Context, in *struct {
+	OfTask
+	Body errand.Ask
+}) (*struct{ Body errand.Answer }, error) {
+	d, err := s.delegate(ctx, in.ID)
+	if err != nil {
+		return nil, err
+	}
+	t, w, err := s.Tasks.Work(ctx, d, in.Task, in.Body.Fence)
+	if err != nil {
+		return nil, err
+	}
+	var spec errand.Applications
+	if err := json.Unmarshal(w.Spec, &spec); err != nil {
+		return nil, fault.New(fault.Forbidden, "task %s isn't about applications", in.Task)
+	}
+	out, err := s.GitOps.Errand(ctx, t, spec, in.Body)
+	out.Apps = list(out.Apps)
+	return &struct{ Body errand.Answer }{out}, err
 }
 
 func (s *station) freshToken(ctx context.Context, in *struct {

@@ -24,6 +24,7 @@ func foldersOf() map[string][]string {
 		"ECS":                 {"pkg/swimlane/ecs", "delegate/ecs"},
 		"Elastigroup":         {"pkg/swimlane/elastigroup", "delegate/elastigroup"},
 		"AWS_SAM":             {"pkg/swimlane/awssam", "delegate/awssam"},
+		"GitOps":              {"pkg/swimlane/gitops", "pkg/gitops/...", "delegate/gitops/..."},
 		"ServerlessAwsLambda": {"pkg/swimlane/serverless", "delegate/serverless"},
 	}
 }
@@ -36,6 +37,12 @@ func namedElsewhere() map[string]string {
 		"pkg/entity/infrastructure.go":          "lists what Harness has, supported or not",
 		"pkg/entity/manifest.go":                "lists what Harness has, supported or not",
 		"pkg/entity/customdeployment.go":        "only its stages have a customDeploymentRef",
+		"pkg/api/gitops.go":                     "it is a tag of the API",
+		"pkg/api/gitops_documents.go":           "likewise",
+		"pkg/api/gitops_look.go":                "likewise",
+		"pkg/api/openapi.go":                    "likewise",
+		"pkg/entity/why.go":                     "Harness has it as a type of infrastructure definitions, too",
+		"pkg/swimlane/gitops/gitops.go":         "its services are those of other types",
 		"pkg/template/kind.go":                  "its templates are a kind of template",
 		"pkg/swimlane/kubernetes/kubernetes.go": "native Helm's steps work in its stages",
 	}

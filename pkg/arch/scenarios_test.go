@@ -124,13 +124,13 @@ func tried() map[string]map[string]string {
 			"first deployment": "awssam_test.go: TestDeploysAndRollsBack", "update": "awssam_test.go: TestDeploysAndRollsBack", "nothing differs": "awssam_test.go: TestDeploysAndRollsBack",
 			"what is deployed doesn't come up": "awssam_test.go: TestRolledBackByItself", "circuit breaker": "- stacks roll back by themselves: awssam_test.go: TestRolledBackByItself",
 			"denied in the middle": between + "; awssam_test.go: TestDenied", "throttled": between, "delivered twice": between, "killed at every call": between, "abort": between, "timeout": between,
-			"rollback of the first": "awssam_test.go: TestDeploysAndRollsBack", "rollback after another deployment": "awssam_test.go: TestDeploysAndRollsBack",
+			"rollback of the first": "awssam_test.go: TestDeploysAndRollsBack", "rollback after another deployment": "later_test.go: TestRollbackAfterAnotherDeployment",
 		},
 		"serverless": {
 			"first deployment": "serverless_test.go: TestDeployAndRollback", "update": "serverless_test.go: TestDeployAndRollback", "nothing differs": between,
 			"what is deployed doesn't come up": "serverless_test.go: TestFailures", "circuit breaker": "- stacks roll back by themselves: serverless_test.go: TestFailures",
 			"denied in the middle": between, "throttled": between, "delivered twice": between, "killed at every call": between, "abort": between, "timeout": between,
-			"rollback of the first": "serverless_test.go: TestDeployAndRollback", "rollback after another deployment": "serverless_test.go: TestDeployAndRollback",
+			"rollback of the first": "serverless_test.go: TestDeployAndRollback", "rollback after another deployment": "trial_test.go: TestRollbackAfterAnotherDeployment",
 		},
 		"awscdk": {
 			"first deployment": "awscdk_test.go: TestDeploys", "update": "awscdk_test.go: TestRollsBack", "nothing differs": between,

@@ -25,6 +25,7 @@ func light() map[string]string {
 		"Executions.ReadLink":          "two records",
 		"Executions.Versions":          "two records",
 		"Files.Delete":                 "it reads no file",
+		"Tasks.Work":                   own,
 		"Triggers.Account":             "a name",
 		"Triggers.News":                "few executions begin, as with a delivery",
 		"Triggers.PollToken":           "three records",

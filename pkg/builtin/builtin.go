@@ -53,6 +53,7 @@ import (
 	"github.com/slipway-cd/slipway/pkg/swimlane/custom"
 	"github.com/slipway-cd/slipway/pkg/swimlane/ecs"
 	"github.com/slipway-cd/slipway/pkg/swimlane/elastigroup"
+	"github.com/slipway-cd/slipway/pkg/swimlane/gitops"
 	"github.com/slipway-cd/slipway/pkg/swimlane/kubernetes"
 	"github.com/slipway-cd/slipway/pkg/swimlane/nativehelm"
 	"github.com/slipway-cd/slipway/pkg/swimlane/serverless"
@@ -76,6 +77,7 @@ func lanes() []lane {
 		{awssam.Lane(), awssam.Steps()},
 		{elastigroup.Lane(), elastigroup.Steps()},
 		{serverless.Lane(), serverless.Steps()},
+		{gitops.Lane(), gitops.Steps()},
 	}
 }
 
@@ -144,12 +146,12 @@ func Steps() step.Types {
 // Engine lists what the engine runs: besides the types that a pipeline may
 // name those that plans add by themselves.
 func Engine() []step.Type {
-	own := []step.Type{service.Type(), chart.Type(), initialize.Type(), probe.Type(), awslambda.Diff(), cloudformation.Diff()}
+	own := []step.Type{service.Type(), chart.Type(), initialize.Type(), probe.Type(), awslambda.Diff(), awssam.Diff(), serverless.Diff(), cloudformation.Diff()}
 	return slices.Concat(Steps(), own, asg.Diffs(), ecs.Diffs(), elastigroup.Diffs())
 }
 
 // Options say what a document of a scope is checked against: all that comes with
 // Slipway.
 func Options(scope ref.Scope) entity.Options {
-	return entity.Options{Scope: scope, CheckStep: Steps().Check, Session: Steps().Session, Types: Types()}
+	return entity.Options{Scope: scope, CheckStep: Steps().Check, Session: Steps().Session, Moves: Steps().Moves, Types: Types()}
 }

@@ -39,6 +39,10 @@ type (
 		// repositories begin with.
 		Listens() string
 	}
+	// Hosts gives the host of a Git repository, whose pull requests it keeps.
+	Hosts interface {
+		Host(r Reach, repository string) (task.GitHost, error)
+	}
 	// Packages gives the packages of a Git host.
 	Packages interface {
 		Packages(r Reach) (PackageHost, error)
@@ -206,6 +210,20 @@ func (c Connector) Git(repository string) (task.Git, error) {
 		return task.Git{}, err
 	}
 	return gives.Git(c.reach, repository)
+}
+
+// Host is that of the connector's repository, or of the named one of its account
+// or its project.
+func (c Connector) Host(repository string) (task.GitHost, error) {
+	gives, err := want[Hosts](c)
+	if err != nil {
+		return task.GitHost{}, err
+	}
+	h, err := gives.Host(c.reach, repository)
+	if err != nil {
+		return h, fault.Wrap(err, "connector %s", c.ID)
+	}
+	return h, nil
 }
 
 // Packages are those of the connector's Git host.

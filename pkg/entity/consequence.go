@@ -17,8 +17,11 @@ func legacy(spec *yamldoc.Node) bool {
 	return !document.Neutral(spec.Get("serviceConfig")) || !document.Neutral(spec.Get("infrastructure"))
 }
 
-// gitOps says whether a Deployment stage leaves the deployment to GitOps.
-func gitOps(spec *yamldoc.Node) bool { return !document.Neutral(spec.Get("gitOpsEnabled")) }
+// gitOps says whether a Deployment stage leaves the deployment to GitOps agents.
+func gitOps(spec *yamldoc.Node) bool {
+	on := spec.Get("gitOpsEnabled")
+	return on != nil && strings.EqualFold(on.Value, "true")
+}
 
 // builds says whether one of some stages is a CI stage.
 func builds(stages *yamldoc.Node) bool {
@@ -31,11 +34,7 @@ func builds(stages *yamldoc.Node) bool {
 // ofRefused says whether a step type is one of the steps of its stage's
 // deployment type, which is refused.
 func (p place) ofRefused(step string) bool {
-	lanes := laneSteps(p.deployment)
-	if p.gitOps {
-		lanes = append(lanes, "GitOps", "UpdateGitOpsApp", "MergePR", "RevertPR")
-	}
-	return slices.ContainsFunc(lanes, func(prefix string) bool { return strings.HasPrefix(step, prefix) })
+	return slices.ContainsFunc(laneSteps(p.deployment), func(prefix string) bool { return strings.HasPrefix(step, prefix) })
 }
 
 // laneSteps are what the names of the steps begin with that only deployments of

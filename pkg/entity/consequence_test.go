@@ -27,14 +27,9 @@ func TestWhatFollowsFromARefusalIsntTold(t *testing.T) {
 		"the legacy form of the infrastructure alone": {
 			stage("Deployment", "infrastructure: {environmentRef: b}, "+steps), []string{"stages[0].stage.spec.infrastructure"},
 		},
-		"GitOps": {
-			stage("Deployment", "deploymentType: Kubernetes, gitOpsEnabled: true, service: {serviceRef: a}, environment: {environmentRef: b, gitOpsClusters: [{identifier: c}]}, "+
-				"execution: {steps: [{step: {identifier: a, name: a, type: GitOpsUpdateReleaseRepo}}, {step: {identifier: m, name: m, type: MergePR}}]}"),
-			[]string{"stages[0].stage.spec.gitOpsEnabled"},
-		},
 		"several environments of GitOps": {
 			stage("Deployment", "deploymentType: Kubernetes, gitOpsEnabled: true, service: {serviceRef: a}, environments: {values: [{environmentRef: b}]}, "+steps),
-			[]string{"stages[0].stage.spec.gitOpsEnabled"},
+			[]string{"stages[0].stage.spec.environments"},
 		},
 		"clusters of GitOps": {
 			stage("Deployment", "deploymentType: Kubernetes, service: {serviceRef: a}, environment: {environmentRef: b, gitOpsClusters: [{identifier: c}]}, "+steps),

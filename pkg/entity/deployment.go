@@ -45,6 +45,7 @@ func (d *decoder) lane(common document.Keys, variables *[]Variable, template *Te
 type Deployment struct {
 	Type         yamldoc.Field[string]
 	Several      bool        // see the function Several
+	GitOps       bool        // gitOpsEnabled: agents bring what is deployed
 	CustomRef    TemplateRef // of a custom deployment
 	Service      StageService
 	Services     StageServices
@@ -108,22 +109,29 @@ func (d deployments) madeAlone(v yamldoc.Value) {
 
 // deployment are the keys of a Deployment stage's spec besides those of any.
 func (d deployments) deployment(s *Deployment, p place) document.Keys {
-	gitOps := p.gitOps
+	gitOps, one := p.gitOps, func(rule document.Rule) document.Rule { return rule }
+	if gitOps {
+		one = pulled(d).alone
+	}
 	return document.Keys{
-		"deploymentType": d.deploymentType(&s.Type),
+		"deploymentType": func(v yamldoc.Value) { pulled(d).stageType(v, &s.Type, gitOps) },
 		"service":        func(v yamldoc.Value) { d.stageService(v, &s.Service) },
 		"environment": func(v yamldoc.Value) {
 			d.stageEnvironment(v, &s.Environment, around{gitOps: gitOps, made: func(v yamldoc.Value) { d.section(v, &s.Provisioner, p) }})
 		},
-		"services":              func(v yamldoc.Value) { d.stageServices(v, &s.Services) },
-		"environments":          func(v yamldoc.Value) { d.stageEnvironments(v, &s.Environments, gitOps) },
-		"environmentGroup":      func(v yamldoc.Value) { d.stageGroup(v, &s.Group, gitOps) },
-		"multiDeploymentConfig": func(v yamldoc.Value) { d.multiDeployment(v, s) },
+		"services":              one(func(v yamldoc.Value) { d.stageServices(v, &s.Services) }),
+		"environments":          one(func(v yamldoc.Value) { d.stageEnvironments(v, &s.Environments) }),
+		"environmentGroup":      one(func(v yamldoc.Value) { d.stageGroup(v, &s.Group) }),
+		"multiDeploymentConfig": one(func(v yamldoc.Value) { d.multiDeployment(v, s) }),
 		"serviceConfig":         d.Never("the legacy form of a service (serviceConfig) isn't read; slipway convert rewrites it"),
 		"infrastructure":        d.Never("the legacy form of an infrastructure isn't read; slipway convert rewrites it"),
-		"gitOpsEnabled":         d.Refuse("GitOps deployments aren't supported"),
-		"customDeploymentRef":   services(d).customOnly(p.deployment, &s.CustomRef),
-		"deploymentMetadata":    d.Never("deployment metadata says more of deployment types that aren't supported"),
+		"gitOpsEnabled": func(v yamldoc.Value) {
+			var on yamldoc.Field[bool]
+			d.Decided(&on)(v)
+			s.GitOps = on.Value
+		},
+		"customDeploymentRef": services(d).customOnly(p.deployment, &s.CustomRef),
+		"deploymentMetadata":  d.Never("deployment metadata says more of deployment types that aren't supported"),
 	}
 }
 
@@ -142,6 +150,9 @@ func (d deployments) multiDeployment(v yamldoc.Value, s *Deployment) {
 func Several(spec *yamldoc.Node) bool {
 	environment := spec.Get("environment")
 	list := environment.Get("infrastructureDefinitions")
+	if gitOps(spec) { // all its clusters are one deployment
+		return false
+	}
 	return spec.Get("services") != nil || spec.Get("environments") != nil || spec.Get("environmentGroup") != nil ||
 		!document.Neutral(environment.Get("deployToAll")) || !document.Neutral(environment.Get("filters")) || list != nil && len(list.Items) > 1
 }
@@ -163,7 +174,9 @@ func (d *decoder) sameSwimlane(typ yamldoc.Value, name, deployment string) {
 	case !known || len(owners) == 0 || slices.Contains(owners, deployment):
 	case slices.ContainsFunc(owners, func(o string) bool { return slices.Contains(own.Near, o) }):
 		d.Warnf(typ, document.WrongValue, "%s is a step of %s stages; the stage has the deployment type %s", name, strings.Join(owners, " and "), deployment)
+	case own.Pulled:
+		d.Errorf(typ, document.WrongValue, "%s is a step of stages of the deployment type %s; this one has gitOpsEnabled: GitOps agents bring what is deployed", name, strings.Join(owners, " or "))
 	default:
-		d.Errorf(typ, document.WrongValue, "%s is a step of stages of the deployment type %s; this one is of the type %s", name, strings.Join(owners, " or "), deployment)
+		d.Errorf(typ, document.WrongValue, "%s is a step of stages %s; this one is of the type %s", name, stagesOf(d.options.Lanes, owners), deployment)
 	}
 }

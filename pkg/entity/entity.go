@@ -100,6 +100,9 @@ type Options struct {
 	Types
 	// Session says whether steps of a type run in a session; nil: none does.
 	Session func(stepType string) bool
+	// Moves says whether a step moves the traffic of what its stage deploys; nil: none
+	// does.
+	Moves func(stepType string, spec *yamldoc.Node) bool
 	// StepTypes are the step types that CheckStep knows. Only who watches the
 	// report needs them.
 	StepTypes []string

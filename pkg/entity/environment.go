@@ -13,14 +13,17 @@ type Environment struct {
 	// Values are the values files that override those of services.
 	Values      []Manifest
 	ConfigFiles []ConfigFile
+	// Clusters are those of GitOps that are linked to it.
+	Clusters []gitOpsCluster
 }
 
 func (d environments) environment(v yamldoc.Value, e *Entity) *Environment {
 	env := &Environment{}
 	d.Fields(v, document.Merge(d.meta(e), document.Keys{
-		"type":      d.Literal(&env.Type, "Production", "PreProduction"),
-		"color":     d.Text(&env.Color),
-		"variables": d.variables(&env.Variables),
+		"type":           d.Literal(&env.Type, "Production", "PreProduction"),
+		"color":          d.Text(&env.Color),
+		"variables":      d.variables(&env.Variables),
+		"gitOpsClusters": func(v yamldoc.Value) { env.Clusters = pulled(d).linkedClusters(v) },
 		"overrides": func(v yamldoc.Value) {
 			d.Fields(v, document.Keys{
 				"manifests": func(v yamldoc.Value) {

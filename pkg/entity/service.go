@@ -16,13 +16,14 @@ type Service struct {
 	CustomRef   TemplateRef   // of a custom deployment
 	SpecDoc     *yamldoc.Node // the definition's spec, as it stands
 	Spec        any           // what the lane has read of it; nil for nothing
+	GitOps      yamldoc.Field[bool]
 }
 
 func (d services) service(v yamldoc.Value, e *Entity) *Service {
 	s := &Service{}
 	d.Fields(v, document.Merge(d.meta(e), document.Keys{
 		"serviceDefinition": func(v yamldoc.Value) { d.serviceDefinition(v, s) },
-		"gitOpsEnabled":     d.Refuse("GitOps services aren't supported"),
+		"gitOpsEnabled":     d.Decided(&s.GitOps),
 	}))
 	d.Need(v, "identifier", "name")
 	return s

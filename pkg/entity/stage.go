@@ -118,6 +118,7 @@ func (d pipelines) stageKeys(s *Stage, typ string) document.Keys {
 		known["runMode"] = d.Never("a Pipeline stage isn't run by hand; give the first stage of the other pipeline a runMode")
 	}
 	if typ == StageDeployment {
+		known["gitOpsEnabled"] = func(v yamldoc.Value) { pulled(d).agrees(v, s) }
 		known["skipInstances"] = d.Never("skipInstances leaves out hosts that have the artifact already, in deployments to hosts, which aren't supported")
 	}
 	return known
@@ -137,7 +138,10 @@ func (d pipelines) stageNeeds(v yamldoc.Value) {
 }
 
 func (d pipelines) stageSpec(v yamldoc.Value, typ string, s *Stage) {
-	p := place{stage: typ, deployment: document.Peek(v, "deploymentType"), gitOps: gitOps(v.Node), made: document.Seen{}}
+	p := place{stage: typ, deployment: document.Peek(v, "deploymentType"), gitOps: typ == StageDeployment && gitOps(v.Node), made: document.Seen{}, traffic: document.Seen{}}
+	if lane, ok := d.options.Lanes.Pulled(); ok && p.gitOps {
+		p.deployment = lane.Type
+	}
 	known := document.Keys{
 		"execution":   func(v yamldoc.Value) { d.execution(v, p, s) },
 		"description": document.Nothing,
@@ -148,7 +152,7 @@ func (d pipelines) stageSpec(v yamldoc.Value, typ string, s *Stage) {
 		d.Fields(v, document.Merge(known, deployments(d).deployment(s.Deployment, p)))
 		d.Need(v, "execution")
 		deployments(d).madeAlone(v)
-		if !d.Watched() && (legacy(v.Node) || p.gitOps) {
+		if !d.Watched() && legacy(v.Node) {
 			return
 		}
 		d.Need(v, "deploymentType")
@@ -166,7 +170,7 @@ func (d pipelines) stageSpec(v yamldoc.Value, typ string, s *Stage) {
 func (d pipelines) execution(v yamldoc.Value, p place, s *Stage) {
 	back := p
 	p.section = document.Seen{}
-	back.rollback, back.section, back.made = true, document.Seen{}, document.Seen{}
+	back.rollback, back.section, back.made, back.traffic = true, document.Seen{}, document.Seen{}, document.Seen{}
 	d.Fields(v, document.Keys{
 		"description":   document.Nothing,
 		"steps":         func(v yamldoc.Value) { s.Steps = steps(d).someSteps(v, p) },

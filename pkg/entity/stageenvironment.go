@@ -22,6 +22,8 @@ type StageEnvironment struct {
 	// OverrideInputs are values for inputs of the overrides of the services, by
 	// service; empty: of all.
 	OverrideInputs map[string]*yamldoc.Node
+	// Clusters are those of GitOps that the stage is about.
+	Clusters []gitOpsCluster
 }
 
 // chooses says whether infrastructures are chosen here.
@@ -70,7 +72,7 @@ func (f Filter) EveryTag() bool { return f.MatchType.Value == "all" }
 // around is what stands around a stage's environment.
 type around struct {
 	narrowed bool // filters may choose its infrastructures
-	gitOps   bool // it is refused for that, with all that goes with it
+	gitOps   bool // agents bring what is deployed, to clusters in place of infrastructures
 	// made reads the steps that make its infrastructure; nil where there can be
 	// none.
 	made document.Rule
@@ -81,7 +83,7 @@ func (d deployments) stageEnvironment(v yamldoc.Value, s *StageEnvironment, in a
 	narrowed := in.narrowed || in.gitOps
 	environment, from := document.Peek(v, "environmentRef"), v.Node.Get("useFromStage")
 	narrowed = narrowed || !document.Neutral(v.Node.Get("deployToAll")) || !document.Neutral(v.Node.Get("filters")) || !document.Neutral(v.Node.Get("gitOpsClusters"))
-	d.Fields(v, document.Keys{
+	keys := document.Keys{
 		"environmentRef":    d.Reference(ref.Environment, &s.Ref),
 		"environmentInputs": d.Node(&s.Inputs),
 		"infrastructureDefinition": func(v yamldoc.Value) {
@@ -99,13 +101,25 @@ func (d deployments) stageEnvironment(v yamldoc.Value, s *StageEnvironment, in a
 		"filters":               func(v yamldoc.Value) { s.Filters = d.filters(v) },
 		"serviceOverrideInputs": func(v yamldoc.Value) { d.overrideInputs(v, "", s) },
 		"servicesOverrides":     func(v yamldoc.Value) { d.servicesOverrides(v, s) },
-		"gitOpsClusters":        d.gitOpsClusters(in.gitOps),
-		"provisioner":           d.provisioner(in.made),
-		"useFromStage":          d.fromStage(&s.From),
-		"gitBranch":             d.branch(),
-		"failureStrategies":     d.Never("the steps that prepare services and environments have the failureStrategies of their stage, as Harness documents; put them there"),
-		"description":           document.Nothing,
-	})
+		"gitOpsClusters": func(v yamldoc.Value) {
+			pulled(d).clusters(s)(v)
+			if !in.gitOps {
+				d.Errorf(v, document.WrongValue, "clusters of GitOps are for stages with gitOpsEnabled: true")
+			}
+		},
+		"provisioner":       d.provisioner(in.made),
+		"useFromStage":      d.fromStage(&s.From),
+		"gitBranch":         d.branch(),
+		"failureStrategies": d.Never("the steps that prepare services and environments have the failureStrategies of their stage, as Harness documents; put them there"),
+		"description":       document.Nothing,
+	}
+	if in.gitOps {
+		keys = document.Merge(keys, pulled(d).clusterKeys())
+	}
+	d.Fields(v, keys)
+	if in.gitOps {
+		pulled(d).clustersNeeded(v)
+	}
 	if from != nil {
 		d.fromStageAlone(v, "the environment as it is", "environmentRef", "environmentInputs", "serviceOverrideInputs", "servicesOverrides")
 		if !narrowed && v.Node.Get("infrastructureDefinition") != nil {
@@ -125,14 +139,6 @@ func (d deployments) provisioner(made document.Rule) document.Rule {
 		return d.Never("the infrastructure of one environment alone can be made by a stage's own steps; write environment in place of the list")
 	}
 	return made
-}
-
-// gitOpsClusters refuses clusters of GitOps, unless the stage is refused for them.
-func (d deployments) gitOpsClusters(told bool) func(yamldoc.Value) {
-	if told {
-		return func(yamldoc.Value) {}
-	}
-	return d.Refuse("GitOps clusters aren't supported")
 }
 
 // servicesOverrides decodes values for inputs of overrides, for each service.
@@ -194,11 +200,11 @@ func (d *decoder) referInfrastructure(v yamldoc.Value, id, environment string) {
 	})
 }
 
-func (d deployments) stageEnvironments(v yamldoc.Value, s *StageEnvironments, gitOps bool) {
+func (d deployments) stageEnvironments(v yamldoc.Value, s *StageEnvironments) {
 	narrowed := !document.Neutral(v.Node.Get("filters"))
 	d.Fields(v, document.Keys{
 		"values": func(v yamldoc.Value) {
-			s.Values = d.environmentList(v, around{narrowed: narrowed, gitOps: gitOps})
+			s.Values = d.environmentList(v, around{narrowed: narrowed})
 			d.some(v, "environments")
 		},
 		"metadata":          d.parallel(&s.Parallel),
@@ -221,13 +227,13 @@ func (d deployments) environmentList(v yamldoc.Value, in around) []StageEnvironm
 	return list
 }
 
-func (d deployments) stageGroup(v yamldoc.Value, s *StageGroup, gitOps bool) {
+func (d deployments) stageGroup(v yamldoc.Value, s *StageGroup) {
 	narrowed := !document.Neutral(v.Node.Get("filters")) || !document.Neutral(v.Node.Get("deployToAll"))
 	d.Fields(v, document.Keys{
 		"envGroupRef": d.Reference(ref.EnvironmentGroup, &s.Ref),
 		"deployToAll": d.Decided(&s.All),
 		"environments": func(v yamldoc.Value) {
-			s.Environments = d.environmentList(v, around{narrowed: narrowed, gitOps: gitOps})
+			s.Environments = d.environmentList(v, around{narrowed: narrowed})
 		},
 		"metadata":          d.parallel(&s.Parallel),
 		"filters":           func(v yamldoc.Value) { s.Filters = d.filters(v) },

@@ -87,6 +87,7 @@ type place struct {
 	provisions bool          // what the stage deploys to isn't there yet
 	section    document.Seen // the identifiers of all steps, or of all rollback steps, of the stage
 	made       document.Seen // likewise, and with those of its provisioner section: by which provisioners something is made
+	traffic    document.Seen // likewise: the types of those that move the traffic of what is deployed
 }
 
 // steps decodes a list of steps; ids are the identifiers of its container,
@@ -253,6 +254,7 @@ func (d steps) checkStep(step, spec yamldoc.Value, p place) (lacks bool) {
 			d.barriers = append(d.barriers, at)
 		}
 		d.madeOnce(spec, name, p)
+		p.movedOnce(d, typ, spec, name)
 	case p.ofRefused(name):
 	case harnessStep(name):
 		d.Unsupported(typ, "step type %s isn't supported yet%s", name, instead(name))
@@ -274,6 +276,20 @@ func (d steps) madeOnce(spec yamldoc.Value, name string, p place) {
 	}
 	if first, again := p.made.Again(at.Node.Value, at.Pos(d.Report)); again {
 		d.Errorf(at, document.DuplicateIdentifier, "the %s step in line %d of this stage has the provisionerIdentifier %q, too; want one of its own for each stack", name, first.Line, at.Node.Value)
+	}
+}
+
+// movedOnce reports a step that moves the traffic of what its stage deploys where one
+// of another type does, too: each would undo what the other has done.
+func (p place) movedOnce(d steps, typ, spec yamldoc.Value, name string) {
+	if p.traffic == nil || d.options.Moves == nil || !d.options.Moves(name, spec.Node) {
+		return
+	}
+	p.traffic.Again(name, typ.Pos(d.Report))
+	for other, first := range p.traffic {
+		if other != name {
+			d.Errorf(typ, document.WrongValue, "the %s step in line %d of this stage moves the same traffic; want steps of one of the two types", other, first.Line)
+		}
 	}
 }
 
@@ -327,7 +343,7 @@ func (d steps) groupRollback(v yamldoc.Value, p place) StepList {
 		d.Errorf(v, badStrategy, "a group in rollbackSteps can't have rollbackSteps itself: nothing rolls a rollback back")
 		return StepList{}
 	}
-	p.rollback, p.section, p.made = true, document.Seen{}, document.Seen{}
+	p.rollback, p.section, p.made, p.traffic = true, document.Seen{}, document.Seen{}, document.Seen{}
 	return d.steps(v, p, document.Seen{})
 }
 

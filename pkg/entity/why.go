@@ -38,7 +38,7 @@ func why(what, word string) string {
 		return "there is no deployer for it; a deployment template (" + deployCustom + ") can deploy with scripts to anything"
 	case "infrastructure type":
 		if word == "GitOps" {
-			return "GitOps deployments aren't supported"
+			return "clusters of GitOps agents are linked to an environment by its gitOpsClusters, without a definition"
 		}
 		return "it is of a deployment type that isn't supported"
 	case "manifest type":

@@ -62,6 +62,11 @@ func (s *Tasks) Checkpoints(ctx context.Context, d store.Delegate, id task.ID, f
 	return out, nil
 }
 
+// Work is a task that a delegate holds, with its payload.
+func (s *Tasks) Work(ctx context.Context, d store.Delegate, id task.ID, fence int64) (store.Task, task.Work, error) {
+	return s.work(ctx, d, id, fence)
+}
+
 // work is what a task that a delegate holds puts where. Of which stage of which
 // execution it is, the payload says that was made here, not the delegate.
 func (s *Tasks) work(ctx context.Context, d store.Delegate, id task.ID, fence int64) (store.Task, task.Work, error) {

@@ -143,6 +143,7 @@ func (c *comparison) stage(n *plan.Node, looped bool) {
 		steps = append(steps, n.Children[i])
 	}
 	if len(deploying) > 0 {
+		steps = append(steps, opened(deploying[0])...)
 		steps = append(steps, compares(deploying[0]))
 	}
 	for _, d := range slices.Concat(own, deploying) { // what is compared depends on them
@@ -225,6 +226,18 @@ func (c *comparison) seen(deployment string) string {
 		return names[0]
 	}
 	return strings.Join(names[:last], ", ") + " or " + names[last]
+}
+
+// opened is the step that opens the session of one that deploys, in which it is seen,
+// too; nil: it has none.
+func opened(d deployer) []*plan.Node {
+	open := d.Session()
+	if open == nil {
+		return nil
+	}
+	own := *open
+	own.Strategies = nil
+	return []*plan.Node{&own}
 }
 
 // compares is the step that looks in place of one that deploys.

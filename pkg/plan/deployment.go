@@ -76,11 +76,30 @@ type Choice struct {
 	Environment    Pick   `json:"environment"`
 	Infrastructure Pick   `json:"infrastructure"`
 	Group          *Group `json:"group,omitempty"`
+	// GitOps is what a stage with gitOpsEnabled names in place of an infrastructure.
+	GitOps *GitOps `json:"gitOps,omitempty"`
 	// Template is the customDeploymentRef of a custom deployment's stage.
 	Template *yamldoc.Node `json:"template,omitempty"`
 	// Overrides are values for inputs of the environment's overrides of the
 	// service (serviceOverrideInputs).
 	Overrides *yamldoc.Node `json:"overrides,omitempty"`
+}
+
+// GitOps are the clusters of an environment that a stage with gitOpsEnabled is
+// about.
+type GitOps struct {
+	Service  string    `json:"service"`       // the deployment type that its service has
+	All      bool      `json:"all,omitempty"` // of those that are linked
+	Clusters []Cluster `json:"clusters,omitempty"`
+}
+
+// Cluster is one that a GitOps agent looks after.
+type Cluster struct {
+	Identifier string `json:"identifier"`
+	Agent      string `json:"agentIdentifier,omitempty"` // empty in a stage: of whichever agent it is linked
+	// What applications call it, and where it is; empty in a stage.
+	Name   string `json:"name,omitempty"`
+	Server string `json:"server,omitempty"`
 }
 
 // Pick is one of a stage's entities with the values of its runtime inputs.

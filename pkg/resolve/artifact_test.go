@@ -160,6 +160,7 @@ func TestNamesOfALookedUpArtifact(t *testing.T) {
 	source := "type: DockerRegistry, spec: {connectorRef: hub, imagePath: library/nginx, tagRegex: .*}"
 	for text, want := range map[string]string{
 		"<+artifact.tag> <+artifacts.primary.version>": "1.7 1.7",
+		"<+primary.artifact.tag>":                      "1.7",
 		"<+artifact.image>":                            "index.docker.io/library/nginx:1.7",
 		"<+artifact.imagePath> <+artifact.type> <+artifact.connectorRef> <+artifact.identifier>": "library/nginx DockerRegistry hub main",
 		"<+artifact.metadata.SHA> <+artifact.metadata.tag> <+artifact.metadata.none>":            "sha256:ab 1.7 null",

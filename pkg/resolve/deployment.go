@@ -41,6 +41,9 @@ func (dep deployments) field(stage *plan.Node, path []string) (expr.Value, int, 
 	case "env", "environment":
 		return dep.environment(d, path)
 	case "infra":
+		if lane, _ := dep.scope.Lanes.Of(d.Type); lane.Pulled {
+			return expr.Null(), len(path), nil
+		}
 		return dep.infrastructure(d, path)
 	case "infrastructure":
 		return dep.legacyInfrastructure(d, path)
@@ -54,6 +57,11 @@ func (dep deployments) field(stage *plan.Node, path []string) (expr.Value, int, 
 			return dep.scope.artifacts().sidecar(stage, d, path)
 		}
 		return expr.Null(), 0, unknown("artifacts has primary and sidecars; found %s", dotted(path))
+	case "primary": // as older documents name it
+		if len(path) > 1 && path[1] == "artifact" {
+			return dep.scope.artifacts().field(stage, d, path, path[2:])
+		}
+		return expr.Null(), 0, unknown("primary has artifact; found %s", dotted(path))
 	case "rollbackArtifact":
 		return dep.rollback(stage, d, path)
 	case "manifests", "manifest":

@@ -2,6 +2,7 @@ package resolve
 
 import (
 	"slices"
+	"strings"
 
 	"github.com/slipway-cd/slipway/pkg/document"
 	"github.com/slipway-cd/slipway/pkg/entity"
@@ -126,10 +127,7 @@ func (r *reach) Manifests(wanted func(swimlane.ManifestKind) bool) ([]swimlane.M
 			if !wanted(kind) {
 				continue
 			}
-			later := map[string]expr.Value{}
-			for _, name := range kind.Later {
-				later[name] = expr.String("<+" + name + ">")
-			}
+			later := laterNames(kind)
 			resolved, err := r.With(later).tree(m.SpecDoc, "manifests of "+layer.what)
 			if err != nil {
 				return nil, err
@@ -143,6 +141,28 @@ func (r *reach) Manifests(wanted func(swimlane.ManifestKind) bool) ([]swimlane.M
 		}
 	}
 	return all, nil
+}
+
+// laterNames are the names of a kind that only somebody later knows: they stay as
+// they are written.
+func laterNames(kind swimlane.ManifestKind) map[string]expr.Value {
+	later, fields := map[string]expr.Value{}, map[string]map[string]expr.Value{}
+	for _, name := range kind.Later {
+		head, field, within := strings.Cut(name, ".")
+		text := expr.String("<+" + name + ">")
+		if !within {
+			later[name] = text
+			continue
+		}
+		if fields[head] == nil {
+			fields[head] = map[string]expr.Value{}
+		}
+		fields[head][field] = text
+	}
+	for head, all := range fields {
+		later[head] = expr.Map(all)
+	}
+	return later
 }
 
 // Store is how the files of a store are reached.

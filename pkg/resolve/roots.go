@@ -21,7 +21,7 @@ func Roots() []string {
 func deployedRoots() []string {
 	return []string{
 		"service", "serviceVariables", "serviceVariableOverrides", "serviceConfig", "env", "infra", "infrastructure",
-		"artifact", "artifacts", "rollbackArtifact", "lastPublished", "manifests", "manifest", "manifestConfig",
+		"artifact", "artifacts", "primary", "rollbackArtifact", "lastPublished", "manifests", "manifest", "manifestConfig",
 		"INFRA_KEY", "INFRA_KEY_SHORT_ID", "provisioner",
 	}
 }

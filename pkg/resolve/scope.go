@@ -129,7 +129,7 @@ func (s *Scope) Lookup(path []string) (expr.Value, int, error) {
 	case "account", "org", "project":
 		return s.documents().scopeNames(path)
 	case "service", "serviceVariables", "serviceVariableOverrides", "serviceConfig", "env", "infra", "infrastructure",
-		"artifact", "artifacts", "rollbackArtifact", "manifests", "manifest", "manifestConfig", "INFRA_KEY", "INFRA_KEY_SHORT_ID":
+		"artifact", "artifacts", "primary", "rollbackArtifact", "manifests", "manifest", "manifestConfig", "INFRA_KEY", "INFRA_KEY_SHORT_ID":
 		return s.deployments().field(s.Node.Stage(), path)
 	case "provisioner":
 		return provisioner{s, s.Node.Stage()}.lookup(path)

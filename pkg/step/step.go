@@ -61,6 +61,9 @@ type Type struct {
 	Endable bool
 	// Preview says how it can be seen what the step would change; nil: it can't.
 	Preview *Preview
+	// Moves says whether a step moves the traffic of what its stage deploys, which steps
+	// of no other type do then; nil: it doesn't.
+	Moves func(Spec) bool
 	// Session says that the step's task runs where the session of its group or
 	// stage is open, with the program Tool (see dispatch.Has) if it isn't empty.
 	Session bool

@@ -41,6 +41,14 @@ func (all Types) Session(typeName string) bool {
 	return slices.ContainsFunc(all, func(t Type) bool { return t.Name == typeName && t.Session })
 }
 
+// Moves says whether a step of a type moves the traffic of what its stage deploys, as
+// far as its spec says that before it starts.
+func (all Types) Moves(typeName string, spec *yamldoc.Node) bool {
+	return slices.ContainsFunc(all, func(t Type) bool {
+		return t.Name == typeName && t.Moves != nil && t.Moves(t.Decode(spec, yamldoc.NewReport("")))
+	})
+}
+
 // Previews are how the changes of steps can be seen before they run, by the
 // names of the types that say so.
 func (all Types) Previews() map[string]*Preview {

@@ -42,6 +42,9 @@ type Lane struct {
 	// Finds is the step type that finds the instances over which a stage's loops
 	// may run, <+stage.output.hosts> (semantics/pipeline §3.6); empty: none does.
 	Finds string
+	// Pulled says that stages with gitOpsEnabled are of it, whatever deployment type
+	// they name: agents bring what is deployed. No document names it.
+	Pulled bool
 	// Near are lanes whose steps work in its stages too. They belong into their
 	// own, which is told.
 	Near []string
@@ -100,8 +103,9 @@ type ManifestKind struct {
 	Type string // as in YAML, e.g. K8sManifest
 	// New decodes a spec, as Infrastructure.New does.
 	New func(d *document.Decoder, spec yamldoc.Value) any
-	// Later are names in its files that only a delegate knows: in the document,
-	// where files may be written too, their expressions stay as they are.
+	// Later are names that only somebody later knows, such as a delegate in its files:
+	// in the document their expressions stay as they are. One may be a field of
+	// another: cluster.name.
 	Later []string
 	// Main says that it is deployed itself: a service has manifests of one main
 	// kind alone.
@@ -178,13 +182,24 @@ type Reach interface {
 // Lanes are the deployment types that there are.
 type Lanes []Lane
 
-// Types lists their names.
+// Types lists their names that documents have.
 func (l Lanes) Types() []string {
 	var out []string
 	for _, lane := range l {
-		out = append(out, lane.Type)
+		if !lane.Pulled {
+			out = append(out, lane.Type)
+		}
 	}
 	return out
+}
+
+// Pulled is the lane of stages with gitOpsEnabled.
+func (l Lanes) Pulled() (Lane, bool) {
+	i := slices.IndexFunc(l, func(lane Lane) bool { return lane.Pulled })
+	if i < 0 {
+		return Lane{}, false
+	}
+	return l[i], true
 }
 
 // Of finds the lane of a deployment type.
@@ -214,6 +229,9 @@ func (l Lanes) Owners(stepType string) []string {
 func (l Lanes) Infrastructures() []string {
 	var out []string
 	for _, lane := range l {
+		if lane.Pulled {
+			continue // the plan makes its places
+		}
 		for _, i := range lane.Infrastructures {
 			if !slices.Contains(out, i.Type) {
 				out = append(out, i.Type)

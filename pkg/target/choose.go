@@ -75,6 +75,9 @@ func (s *Stage) choice() (plan.Choice, error) {
 	if !one {
 		return c, fault.New(fault.Invalid, "the stage doesn't name one service, one environment and one infrastructure of it")
 	}
+	if c.GitOps != nil {
+		return c, s.clusters(&c)
+	}
 	for _, p := range []struct {
 		what string
 		ref  *string

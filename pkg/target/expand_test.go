@@ -19,6 +19,7 @@ import (
 	"github.com/slipway-cd/slipway/pkg/planning"
 	"github.com/slipway-cd/slipway/pkg/ref"
 	"github.com/slipway-cd/slipway/pkg/resolve"
+	"github.com/slipway-cd/slipway/pkg/secret"
 	"github.com/slipway-cd/slipway/pkg/sqlitedb"
 	"github.com/slipway-cd/slipway/pkg/store"
 	"github.com/slipway-cd/slipway/pkg/store/sqlite"
@@ -50,7 +51,11 @@ func saved(t *testing.T, documents string) store.Store {
 
 func saveIn(t *testing.T, s store.Store, scope ref.Scope, doc string) {
 	t.Helper()
-	c := catalog.New(catalog.Config{Store: s, Options: builtin.Options(ref.Scope{}), Now: time.Now})
+	key, err := secret.LoadKey(filepath.Join(t.TempDir(), "key"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	c := catalog.New(catalog.Config{Store: s, Secret: secret.New(key, s, time.Now), Options: builtin.Options(ref.Scope{}), Now: time.Now})
 	d := catalog.Draft{Scope: scope, YAML: []byte(doc), Version: catalog.AnyVersion}
 	if _, err := c.Save(t.Context(), d, audit.Author{Actor: "me"}); err != nil {
 		t.Fatalf("%s: %v", doc, err)

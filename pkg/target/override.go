@@ -26,6 +26,9 @@ func (r *Reader) overrides(ctx context.Context, c plan.Choice) ([]plan.Override,
 	}
 	var out []plan.Override
 	for _, typ := range entity.OverrideTypes() {
+		if c.GitOps != nil && strings.HasPrefix(typ, "INFRA_") {
+			continue // they name a definition
+		}
 		for _, o := range r.candidates(typ, env, service, c.Infrastructure.Ref) {
 			one, err := r.override(ctx, o, typ, c)
 			if err != nil {

@@ -95,6 +95,9 @@ func (r *Reader) Deployment(ctx context.Context, c plan.Choice) (*plan.Deploymen
 	if err != nil {
 		return nil, err
 	}
+	if c.GitOps != nil {
+		return d, r.pulled(ctx, d, c, service, environment)
+	}
 	infrastructure, err := r.entity(ctx, ref.Infrastructure, c.Infrastructure, c.Environment.Ref)
 	if err != nil {
 		return nil, err

@@ -34,6 +34,7 @@ type environment struct {
 	all             bool // all of them
 	filters         []entity.Filter
 	overrides       map[string]*yamldoc.Node // inputs of overrides, by service; empty: of all
+	clusters        []plan.Cluster           // of a stage with gitOpsEnabled
 }
 
 // inputsFor are values for inputs of the overrides of a service.
@@ -77,6 +78,9 @@ func environmentOf(s entity.StageEnvironment) environment {
 	for _, one := range s.Infrastructures {
 		e.infrastructures = append(e.infrastructures, plan.Pick{Ref: one.Identifier.Text, Inputs: one.Inputs})
 	}
+	for _, one := range s.Clusters {
+		e.clusters = append(e.clusters, plan.Cluster{Identifier: one.Identifier.Text, Agent: one.Agent.Text})
+	}
 	return e
 }
 
@@ -86,6 +90,9 @@ func (w wanted) one() (plan.Choice, bool) {
 		return plan.Choice{}, false
 	}
 	e := w.environments[0]
+	if w.GitOps {
+		return w.pulled(e), e.Ref != ""
+	}
 	if e.Ref == "" || e.all || len(e.filters) > 0 || len(e.infrastructures) != 1 {
 		return plan.Choice{}, false
 	}
@@ -93,6 +100,27 @@ func (w wanted) one() (plan.Choice, bool) {
 		Type: w.Type.Text, Template: w.CustomRef.Doc, Service: w.services[0], Environment: e.Pick, Infrastructure: e.infrastructures[0],
 		Overrides: e.inputsFor(w.services[0].Ref),
 	}, true
+}
+
+// pulled is the choice of a stage with gitOpsEnabled: all its clusters are one
+// deployment.
+func (w wanted) pulled(e environment) plan.Choice {
+	return plan.Choice{
+		Type: w.Type.Text, Service: w.services[0], Environment: e.Pick, Overrides: e.inputsFor(w.services[0].Ref),
+		GitOps: &plan.GitOps{Service: w.Type.Text, All: e.all, Clusters: e.clusters},
+	}
+}
+
+// clusterNames are those that a choice names, expressions and all.
+func clusterNames(c plan.Choice) string {
+	if c.GitOps == nil {
+		return ""
+	}
+	var b strings.Builder
+	for _, one := range c.GitOps.Clusters {
+		b.WriteString(one.Identifier + one.Agent)
+	}
+	return b.String()
 }
 
 func late(text string) bool { return strings.Contains(text, "<+") }
@@ -104,13 +132,13 @@ func (r *Reader) Plan(ctx context.Context, d *entity.Deployment, others map[stri
 	w := read(d)
 	w.takeWritten(others)
 	c, one := w.one()
-	if one && !d.Several && !late(c.Service.Ref+c.Environment.Ref+c.Infrastructure.Ref) {
+	if one && !d.Several && !late(c.Service.Ref+c.Environment.Ref+c.Infrastructure.Ref+clusterNames(c)) {
 		return r.Deployment(ctx, c)
 	}
 	if err := r.known(ctx, w); err != nil {
 		return nil, err
 	}
-	return &plan.Deployment{Type: d.Type.Text, Late: true, Several: d.Several}, nil
+	return &plan.Deployment{Type: r.laneOf(d), Late: true, Several: d.Several}, nil
 }
 
 // known reads what is named without an expression.

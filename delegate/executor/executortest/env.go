@@ -17,6 +17,7 @@ import (
 	"time"
 
 	"github.com/slipway-cd/slipway/delegate/executor"
+	"github.com/slipway-cd/slipway/pkg/fault"
 	"github.com/slipway-cd/slipway/pkg/provision"
 	"github.com/slipway-cd/slipway/pkg/task"
 )
@@ -75,6 +76,9 @@ func (e *Env) checkpoint(_ context.Context, key string, data any) (task.Checkpoi
 	doc, err := json.Marshal(data)
 	if err != nil {
 		return task.Checkpoint{}, fmt.Errorf("encode the checkpoint %s: %w", key, err)
+	}
+	if len(doc) > task.MaxCheckpoint {
+		return task.Checkpoint{}, fault.New(fault.TooLarge, "the checkpoint %s has %d bytes; the limit is %d", key, len(doc), task.MaxCheckpoint)
 	}
 	e.mu.Lock()
 	defer e.mu.Unlock()

@@ -16,6 +16,7 @@ import (
 	"log/slog"
 	"os"
 	"path/filepath"
+	"reflect"
 	"strings"
 	"time"
 
@@ -28,13 +29,16 @@ import (
 	"github.com/slipway-cd/slipway/delegate/gitops/link"
 	"github.com/slipway-cd/slipway/delegate/gitops/reconcile"
 	"github.com/slipway-cd/slipway/delegate/gitops/render"
+	"github.com/slipway-cd/slipway/delegate/gitops/script"
 	"github.com/slipway-cd/slipway/delegate/gitops/source"
 	"github.com/slipway-cd/slipway/delegate/helm/chart"
 	"github.com/slipway-cd/slipway/delegate/sandbox"
 	"github.com/slipway-cd/slipway/pkg/fault"
 	"github.com/slipway-cd/slipway/pkg/gitops"
+	"github.com/slipway-cd/slipway/pkg/gitops/argo"
 	"github.com/slipway-cd/slipway/pkg/gitops/object"
 	"github.com/slipway-cd/slipway/pkg/gitops/protocol"
+	"github.com/slipway-cd/slipway/pkg/gitops/settings"
 	"github.com/slipway-cd/slipway/pkg/task"
 )
 
@@ -171,10 +175,20 @@ func (a *agent) leading(ctx context.Context, fence int64) error {
 
 // follow has the reconciler go by the documents as they change.
 func follow(ctx context.Context, l *link.Link, r *reconcile.Reconciler) error {
+	var connections reconcile.Connections
+	var by settings.Settings
+	scripts := script.NewKinds(by)
 	for {
 		docs, changed := l.Documents()
 		if docs.Known {
-			r.SetDocuments(reconcile.Documents{Applications: docs.Applications, Projects: docs.Projects, Known: docs.Access})
+			next := argo.ReadSettings(docs.Settings)
+			if !reflect.DeepEqual(by.Kinds, next.Kinds) {
+				scripts = script.NewKinds(next)
+			}
+			by = next
+			r.SetDocuments(reconcile.Documents{
+				Applications: docs.Applications, Projects: docs.Projects, Known: docs.Access, Clusters: connections.Clusters(docs.Clusters), Settings: by, Scripts: scripts,
+			})
 		}
 		select {
 		case <-ctx.Done():
@@ -208,7 +222,7 @@ func serve(ctx context.Context, l *link.Link, r *reconcile.Reconciler) error {
 func answer(l *link.Link, r *reconcile.Reconciler, q protocol.Request) {
 	result := func(err error) protocol.Result {
 		if err != nil {
-			return protocol.Result{Failed: true, Message: err.Error()}
+			return protocol.Result{Failed: true, Busy: errors.Is(err, reconcile.ErrBusy), Message: err.Error()}
 		}
 		return protocol.Result{}
 	}

@@ -9,11 +9,7 @@ import (
 	"github.com/slipway-cd/slipway/delegate/gitops/look"
 	"github.com/slipway-cd/slipway/delegate/gitops/reconcile"
 	"github.com/slipway-cd/slipway/pkg/fault"
-	"github.com/slipway-cd/slipway/pkg/gitops"
-	"github.com/slipway-cd/slipway/pkg/gitops/health"
 	"github.com/slipway-cd/slipway/pkg/gitops/protocol"
-
-	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 )
 
 const (
@@ -39,8 +35,6 @@ func looks(kind protocol.RequestKind) bool {
 		return false
 	}
 }
-
-func judge(o *unstructured.Unstructured) *gitops.HealthStatus { return health.Of(o.Object) }
 
 // looked answers somebody who looks at an application, or touches what is live.
 func looked(ctx context.Context, r *reconcile.Reconciler, q protocol.Request) protocol.Result {
@@ -90,7 +84,7 @@ func found(ctx context.Context, r *reconcile.Reconciler, q protocol.Request) (an
 		return logs(ctx, v, l)
 	default: // by the tree
 	}
-	t, err := look.Tree(ctx, v.Cluster, v.Resources, judge)
+	t, err := look.Tree(ctx, v.Cluster, v.Resources, v.Health(ctx))
 	if err != nil {
 		return nil, err
 	}
@@ -116,7 +110,11 @@ func actions(ctx context.Context, v *reconcile.Visit, t protocol.Tree, l protoco
 			return nil, err
 		}
 		if o != nil {
-			out = append(out, look.Actions(o)...)
+			all, err := look.Actions(ctx, v.Scripts(), o)
+			if err != nil {
+				return nil, err
+			}
+			out = append(out, all...)
 		}
 	}
 	return out, nil
@@ -128,7 +126,7 @@ func logs(ctx context.Context, v *reconcile.Visit, l protocol.Look) (protocol.Lo
 	again := time.NewTicker(followLook)
 	defer again.Stop()
 	for {
-		t, err := look.Tree(ctx, v.Cluster, v.Resources, judge)
+		t, err := look.Tree(ctx, v.Cluster, v.Resources, v.Health(ctx))
 		if err != nil {
 			return protocol.Logs{}, err
 		}
@@ -151,7 +149,7 @@ func touched(ctx context.Context, v *reconcile.Visit, q protocol.Request) (any, 
 	if time.Since(q.At) > touchWithin {
 		return nil, fault.New(fault.Conflict, "this was asked for at %s, and the agent sees it only now; ask again", q.At.UTC().Format(time.RFC3339))
 	}
-	t, err := look.Tree(ctx, v.Cluster, v.Resources, judge)
+	t, err := look.Tree(ctx, v.Cluster, v.Resources, v.Health(ctx))
 	if err != nil {
 		return nil, err
 	}
@@ -175,7 +173,7 @@ func touched(ctx context.Context, v *reconcile.Visit, q protocol.Request) (any, 
 		if err == nil {
 			switch q.Kind {
 			case protocol.RequestAction:
-				err = look.Act(ctx, v.Cluster, o, *q.Touch, q.At)
+				err = look.Act(ctx, look.Acting{Cluster: v.Cluster, Scripts: v.Scripts(), Allowed: v.Allowed, Now: q.At}, o, *q.Touch)
 			case protocol.RequestPatch:
 				err = look.Patch(ctx, v.Cluster, o, *q.Touch)
 			case protocol.RequestDeleteObject:

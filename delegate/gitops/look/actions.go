@@ -16,6 +16,7 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 
 	"github.com/slipway-cd/slipway/delegate/applying"
+	"github.com/slipway-cd/slipway/delegate/gitops/script"
 	"github.com/slipway-cd/slipway/pkg/fault"
 	"github.com/slipway-cd/slipway/pkg/gitops"
 	"github.com/slipway-cd/slipway/pkg/gitops/health"
@@ -193,34 +194,65 @@ func jobOf(q asked, o *unstructured.Unstructured) (*unstructured.Unstructured, e
 	return job, nil
 }
 
-// Actions are those of an object, by name.
-func Actions(o *unstructured.Unstructured) []protocol.Action {
+// Actions are those of an object, by name: of scripts, and those that there are
+// without.
+func Actions(ctx context.Context, scripts *script.Kinds, o *unstructured.Unstructured) ([]protocol.Action, error) {
+	offers, builtin, err := scripts.Offers(ctx, o.Object)
+	if err != nil {
+		return nil, err
+	}
 	var out []protocol.Action
+	for _, a := range offers {
+		out = append(out, protocol.Action{Key: KeyOf(o), Name: a.Name, Disabled: a.Disabled, Parameters: a.Parameters})
+	}
+	if !builtin {
+		return out, nil
+	}
 	for _, a := range actionsOf(o.GroupVersionKind().GroupKind()) {
+		if slices.ContainsFunc(offers, func(one script.Offer) bool { return one.Name == a.name }) {
+			continue // the script's goes before it
+		}
 		out = append(out, protocol.Action{Key: KeyOf(o), Name: a.name, Disabled: a.off != nil && a.off(o), Parameters: a.parameters})
 	}
 	slices.SortFunc(out, func(a, b protocol.Action) int { return cmp.Compare(a.Name, b.Name) })
-	return out
+	return out, nil
+}
+
+// Acting is what an action is done with.
+type Acting struct {
+	Cluster *applying.Cluster
+	Scripts *script.Kinds
+	// Allowed says why an object may not be changed; nil: it may.
+	Allowed func(object.Key) error
+	Now     time.Time
 }
 
 // Act does an action to an object.
-func Act(ctx context.Context, c *applying.Cluster, o *unstructured.Unstructured, t protocol.Touch, now time.Time) error {
+func Act(ctx context.Context, with Acting, o *unstructured.Unstructured, t protocol.Touch) error {
+	all, err := Actions(ctx, with.Scripts, o)
+	if err != nil {
+		return err
+	}
 	var names []string
-	for _, a := range actionsOf(o.GroupVersionKind().GroupKind()) {
-		if a.off != nil && a.off(o) {
+	for _, a := range all {
+		if a.Disabled {
 			continue
 		}
-		if names = append(names, a.name); a.name != t.Action {
+		if names = append(names, a.Name); a.Name != t.Action {
 			continue
 		}
 		for name := range t.Parameters {
-			if !slices.Contains(a.parameters, name) {
-				return fault.New(fault.Invalid, "the action %s has no parameter %q; it has: %s", a.name, name, orNone(a.parameters))
+			if !slices.Contains(a.Parameters, name) {
+				return fault.New(fault.Invalid, "the action %s has no parameter %q; it has: %s", a.Name, name, orNone(a.Parameters))
 			}
 		}
-		return a.do(ctx, c, o, asked{now, t.Parameters})
+		if changes, err := with.Scripts.Run(ctx, o.Object, a.Name, t.Parameters); fault.CodeOf(err) != fault.NotFound {
+			return with.scripted(ctx, o, changes, err)
+		}
+		own := actionsOf(o.GroupVersionKind().GroupKind())
+		i := slices.IndexFunc(own, func(one action) bool { return one.name == a.Name })
+		return own[i].do(ctx, with.Cluster, o, asked{with.Now, t.Parameters})
 	}
-	slices.Sort(names)
 	return fault.New(fault.Conflict, "%s %s has no action %q now; there are: %s", o.GetKind(), o.GetName(), t.Action, orNone(names))
 }
 

@@ -28,7 +28,11 @@ func TestActions(t *testing.T) {
 		"{apiVersion: v1, kind: ConfigMap}":                                                                                                          "",
 	} {
 		var names []string
-		for _, a := range Actions(decode(t, text)) {
+		all, err := Actions(t.Context(), nil, decode(t, text))
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, a := range all {
 			if !a.Disabled {
 				names = append(names, a.Name)
 			}

@@ -1,6 +1,7 @@
 package reconcile
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"log/slog"
@@ -29,6 +30,7 @@ type app struct {
 
 	// Under the lock.
 	in        inputs
+	at        string    // the server of its cluster; empty: none
 	due       time.Time // zero: nothing is to be done
 	busy      bool
 	operating bool
@@ -87,9 +89,12 @@ func (a *app) step(ctx context.Context, loops *sync.WaitGroup, in inputs, docs D
 		a.forget(ctx, in.doc)
 		return time.Time{}
 	}
-	fresh := a.doc == nil || !reflect.DeepEqual(a.doc.Spec, in.doc.Spec)
+	fresh := a.doc == nil || !reflect.DeepEqual(a.doc.Spec, in.doc.Spec) || !reflect.DeepEqual(a.docs.Settings, docs.Settings)
 	if fresh {
 		a.verdicts = nil
+	}
+	if !reflect.DeepEqual(a.docs.Settings, docs.Settings) {
+		a.target = nil // it was made by them
 	}
 	a.doc, a.docs = in.doc, docs
 	if a.doc.Meta.Annotations[object.AnnotationSkipReconcile] == "true" {
@@ -104,6 +109,10 @@ func (a *app) step(ctx context.Context, loops *sync.WaitGroup, in inputs, docs D
 	if err != nil {
 		a.found = []gitops.Condition{{Type: conditionOf(err), Message: err.Error()}}
 		a.rec.Status.Sync.Status = gitops.SyncUnknown
+		a.pollAt = time.Time{}                      // once it can be looked at again, it is
+		if fault.CodeOf(err) == fault.Unavailable { // how it fares, nobody knows
+			a.fares(gitops.HealthStatus{Status: gitops.HealthUnknown})
+		}
 		a.show()
 		return now.Add(a.pause())
 	}
@@ -181,15 +190,23 @@ func (a *app) settle(ctx context.Context, loops *sync.WaitGroup) error {
 	if a.bounds, err = a.docs.bounds(a.doc, c); err != nil {
 		return err
 	}
+	if err := cmp.Or(a.bounds.foreign(a.doc), c.Problem); err != nil {
+		return err
+	}
 	s, err := a.r.site(ctx, loops, c)
 	if err != nil {
 		return err
+	}
+	if c.Cluster != a.r.cfg.Home {
+		if err := s.reachable(ctx, a.r.clock()); err != nil {
+			return fault.Wrap(err, "cluster %s", c.Name)
+		}
 	}
 	if a.site != nil && a.site != s {
 		if err := a.site.want(ctx, a.watched, nil); err != nil {
 			a.log.WarnContext(ctx, "the former cluster can't be let go of", "error", err)
 		}
-		a.watched, a.target, a.verdicts = nil, nil, nil
+		a.watched, a.target, a.verdicts, a.pollAt = nil, nil, nil, time.Time{}
 	}
 	a.site = s
 	return a.watch(ctx, nil)
@@ -236,7 +253,7 @@ const maxQuietFailures = 3
 func (a *app) refresh(ctx context.Context, hard, asked bool) error {
 	since := a.r.clock()
 	if !asked {
-		since = since.Add(-pollEvery / 2) // what another application of the repository was told will do
+		since = since.Add(-a.r.pollEvery() / 2) // what another application of the repository was told will do
 	}
 	t, notices, err := a.look(ctx, since, hard)
 	if h := a.rec.Hold; err == nil && h != nil {
@@ -279,7 +296,7 @@ func (a *app) look(ctx context.Context, since time.Time, hard bool) (*target, []
 		return nil, nil, err
 	}
 	if a.target != nil && !hard && slices.Equal(found.Revisions, a.target.revisions) && reflect.DeepEqual(sources, a.target.sources) {
-		return a.target, found.Conditions, nil
+		return a.target, slices.Concat(found.Conditions, a.target.notices), nil
 	}
 	t, err := a.render(ctx, sources, found.Revisions, hard)
 	if err != nil {
@@ -303,14 +320,14 @@ func (a *app) render(ctx context.Context, sources []gitops.Source, revisions []s
 	}
 	if a.target != nil && out.Objects == nil && out.Key == a.target.key {
 		t := *a.target
-		t.sources, t.revisions, t.notices = sources, revisions, out.Conditions
+		t.sources, t.revisions, t.notices = sources, revisions, slices.Concat(out.Conditions, t.left)
 		return &t, nil
 	}
 	t, err := a.prepare(a.doc.Spec.Destination.Namespace, out.Objects)
 	if err != nil {
 		return nil, err
 	}
-	t.key, t.sources, t.revisions, t.notices, t.unstable = out.Key, sources, revisions, out.Conditions, out.Unstable
+	t.key, t.sources, t.revisions, t.notices, t.unstable = out.Key, sources, revisions, slices.Concat(out.Conditions, t.left), out.Unstable
 	return t, nil
 }
 

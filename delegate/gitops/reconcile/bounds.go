@@ -3,6 +3,7 @@ package reconcile
 import (
 	"cmp"
 	"fmt"
+	"slices"
 	"strings"
 	"time"
 
@@ -18,6 +19,7 @@ type bounds struct {
 	rules   *rules.Rules
 	cluster rules.Cluster
 	windows []*window.Window // those that apply to the application
+	at      Cluster
 }
 
 // bounds reads the project of an application.
@@ -26,7 +28,7 @@ func (d *Documents) bounds(doc *gitops.Application, c Cluster) (*bounds, error) 
 	if err != nil {
 		return nil, err
 	}
-	b := &bounds{cluster: rules.Cluster{Server: c.Server, Name: c.Name}}
+	b := &bounds{at: c, cluster: rules.Cluster{Server: c.Server, Name: c.Name, Own: c.Project != "" && c.Project == p.Meta.Name}}
 	if b.rules, err = rules.Read(*p); err != nil {
 		return nil, fault.Wrap(err, "project %s", p.Meta.Name)
 	}
@@ -40,6 +42,14 @@ func (d *Documents) bounds(doc *gitops.Application, c Cluster) (*bounds, error) 
 	}
 	b.windows = window.Of(all, doc.Meta.Name, gitops.Destination{Server: c.Server, Name: c.Name, Namespace: doc.Spec.Destination.Namespace})
 	return b, nil
+}
+
+// foreign says why the application may not have its cluster; nil: it may.
+func (b *bounds) foreign(doc *gitops.Application) error {
+	if own := b.at.Project; own != "" && own != cmp.Or(doc.Spec.Project, "default") {
+		return fault.New(fault.Forbidden, "the cluster %s is the project %s's alone, and the application is of another", b.at.Name, own)
+	}
+	return nil
 }
 
 // application says why the application may not be as its document says; nil: it may.
@@ -57,7 +67,14 @@ func (b *bounds) object(k object.Key) string {
 	if err := b.rules.Object(k, b.cluster); err != nil {
 		return err.Error()
 	}
-	return ""
+	switch only := b.at.Namespaces; {
+	case len(only) == 0 || slices.Contains(only, k.Namespace) || k.Namespace == "" && b.at.Wide:
+		return ""
+	case k.Namespace == "":
+		return fmt.Sprintf("the agent only looks into namespaces of the cluster %s, and %s is of the whole cluster", b.at.Name, describe(k))
+	default:
+		return fmt.Sprintf("the agent only looks into the namespaces %s of the cluster %s, and not into that of %s", strings.Join(only, ", "), b.at.Name, describe(k))
+	}
 }
 
 // blocked says why a sync may not be, or go on, now; empty: it may.

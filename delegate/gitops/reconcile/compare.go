@@ -137,7 +137,7 @@ func (a *app) extras() []object.Key {
 	var out []object.Key
 	for _, k := range a.site.watcher.Of(a.key.tracked()) {
 		o, there := a.seen(k)
-		if _, hook := syncing.Hooks(o.Notes); there && !hook && a.target.find(k) == nil {
+		if _, hook := syncing.Hooks(o.Notes); there && !hook && a.target.find(k) == nil && !a.excluded(k.Group, k.Kind) {
 			out = append(out, k)
 		}
 	}
@@ -218,7 +218,8 @@ func (a *app) ignored(t *target, own bool) (*compare.Rules, error) {
 	if own {
 		list = append(slices.Clone(a.doc.Spec.IgnoreDifferences), list...)
 	}
-	return compare.Compile(compare.Settings{}, list)
+	s := &a.docs.Settings
+	return compare.Compile(compare.Settings{Rules: s.Ignored, Status: s.Status, AggregatedRoles: s.AggregatedRoles, JQTimeout: s.JQTimeout}, list)
 }
 
 // dryRun compares an object with what an apply would make of it.

@@ -13,7 +13,6 @@ import (
 	"github.com/slipway-cd/slipway/delegate/gitops/source"
 	"github.com/slipway-cd/slipway/pkg/fault"
 	"github.com/slipway-cd/slipway/pkg/gitops"
-	"github.com/slipway-cd/slipway/pkg/gitops/health"
 	"github.com/slipway-cd/slipway/pkg/gitops/object"
 	"github.com/slipway-cd/slipway/pkg/gitops/syncing"
 	"github.com/slipway-cd/slipway/pkg/gitops/window"
@@ -283,7 +282,7 @@ func (a *app) world(ctx context.Context, s *syncing.State) func(object.Key) *syn
 			// seen what came of it.
 			o.SetDeletionTimestamp(nil)
 		}
-		l.Health = health.Of(o.Object)
+		l.Health = a.docs.Scripts.Health(ctx, o.Object)
 		return l
 	}
 }

@@ -3,8 +3,10 @@ package reconcile
 import (
 	"cmp"
 	"context"
+	"errors"
 	"log/slog"
 	"math/rand/v2"
+	"slices"
 	"sync"
 	"time"
 
@@ -13,11 +15,13 @@ import (
 	"github.com/slipway-cd/slipway/delegate/applying"
 	"github.com/slipway-cd/slipway/delegate/gitops/live"
 	"github.com/slipway-cd/slipway/delegate/gitops/render"
+	"github.com/slipway-cd/slipway/delegate/gitops/script"
 	"github.com/slipway-cd/slipway/delegate/gitops/source"
 	"github.com/slipway-cd/slipway/pkg/fault"
 	"github.com/slipway-cd/slipway/pkg/gitops"
 	"github.com/slipway-cd/slipway/pkg/gitops/access"
 	"github.com/slipway-cd/slipway/pkg/gitops/object"
+	"github.com/slipway-cd/slipway/pkg/gitops/settings"
 	"github.com/slipway-cd/slipway/pkg/gitops/window"
 )
 
@@ -61,12 +65,9 @@ type Documents struct {
 	Projects     []gitops.Project
 	Known        access.Known
 	Clusters     []Cluster
-}
-
-// Cluster is one that applications may go to.
-type Cluster struct {
-	Name, Server string
-	Cluster      *applying.Cluster
+	Settings     settings.Settings
+	// Scripts are those of Settings.
+	Scripts *script.Kinds
 }
 
 // The cluster that the agent runs in.
@@ -95,6 +96,9 @@ const (
 	workers = 8
 	// pollEvery and pollJitter are how far apart the polls of an application are.
 	pollEvery, pollJitter = 2 * time.Minute, time.Minute
+	// pollLeast is how close they may be, and never is when those are that nobody asks
+	// for.
+	pollLeast, never = 5 * time.Second, 365 * 24 * time.Hour
 	// debounce is how long after a change of an object it is looked at: changes
 	// come in groups.
 	debounce = 100 * time.Millisecond
@@ -148,8 +152,14 @@ func (r *Reconciler) next() (*app, time.Duration) {
 	defer r.mu.Unlock()
 	now := r.clock()
 	var first *app
+	busy := map[string]int{}
 	for _, a := range r.apps {
-		if !a.busy && !a.due.IsZero() && (first == nil || a.due.Before(first.due)) {
+		if a.busy {
+			busy[a.at]++
+		}
+	}
+	for _, a := range r.apps {
+		if !a.busy && !a.due.IsZero() && (first == nil || a.due.Before(first.due)) && busy[a.at] < r.share(a.at) {
 			first = a
 		}
 	}
@@ -161,6 +171,18 @@ func (r *Reconciler) next() (*app, time.Duration) {
 	}
 	first.busy, first.due = true, time.Time{}
 	return first, 0
+}
+
+// share is how many workers may be at a cluster's applications at once: one that is
+// away, or that nobody has asked yet, keeps one. The lock is held.
+func (r *Reconciler) share(server string) int {
+	switch s := r.sites[server]; {
+	case server == "" || server == InClusterServer:
+		return workers
+	case s == nil || !s.answers():
+		return 1
+	}
+	return workers / 2
 }
 
 // pass has an application do what there is to do now.
@@ -215,8 +237,17 @@ func (r *Reconciler) SetDocuments(docs Documents) {
 			delete(r.records, k)
 			r.apps[k], r.named[k.tracked()] = a, a
 		}
-		a.in.doc, a.in.forget = doc, false
+		a.in.doc, a.in.forget, a.at = doc, false, ""
+		if c, err := docs.cluster(r.cfg.Home, doc.Spec.Destination); err == nil { // else it is told at once
+			a.at = c.Server
+		}
 		r.wakeLocked(a, now)
+	}
+	for server, s := range r.sites {
+		if c, err := docs.cluster(r.cfg.Home, gitops.Destination{Server: server}); err != nil || c.Cluster != s.cluster || docs.Scripts != s.scripts {
+			s.stop()
+			delete(r.sites, server)
+		}
 	}
 	for k, a := range r.apps {
 		if !there[k] {
@@ -258,6 +289,9 @@ func (r *Reconciler) Sync(k Key, id string, o gitops.Operation) error {
 	})
 }
 
+// ErrBusy is that something can't be begun before something else has ended.
+var ErrBusy = errors.New("another operation is in progress")
+
 // operation has an application begin something, unless it has begun something else,
 // or may not now.
 func (r *Reconciler) operation(k Key, id string, begin func(*app) error) error {
@@ -266,7 +300,7 @@ func (r *Reconciler) operation(k Key, id string, begin func(*app) error) error {
 			return nil
 		}
 		if a.operating || a.in.sync != nil {
-			return fault.New(fault.Conflict, "another operation is in progress on application %s", k.tracked())
+			return fault.New(fault.Conflict, "%w on application %s", ErrBusy, k.tracked())
 		}
 		if err := r.open(a.in.doc); err != nil {
 			return err
@@ -347,20 +381,51 @@ func (r *Reconciler) changed(e live.Event) {
 
 // nextPoll is when an application looks at its sources again.
 func (r *Reconciler) nextPoll() time.Time {
-	return r.clock().Add(pollEvery + rand.N(pollJitter)) //nolint:gosec // it only spreads polls
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	jitter := pollJitter
+	if p := r.docs.Settings.PollJitter; p != nil {
+		jitter = *p
+	}
+	if p := r.docs.Settings.Poll; p != nil && *p == 0 {
+		return r.clock().Add(never)
+	}
+	return r.clock().Add(r.pollEveryLocked() + rand.N(jitter+1)) //nolint:gosec // it only spreads polls
+}
+
+// pollEvery is how far apart the looks at sources are.
+func (r *Reconciler) pollEvery() time.Duration {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return r.pollEveryLocked()
+}
+
+func (r *Reconciler) pollEveryLocked() time.Duration {
+	if p := r.docs.Settings.Poll; p != nil {
+		return max(*p, pollLeast)
+	}
+	return pollEvery
 }
 
 // cluster finds the cluster of a destination.
 func (d *Documents) cluster(home *applying.Cluster, to gitops.Destination) (Cluster, error) {
-	for _, c := range d.Clusters {
+	var found Cluster
+	for _, c := range slices.Concat(d.Clusters, []Cluster{{Name: InClusterName, Server: InClusterServer}}) {
 		if to.Server != "" && c.Server == to.Server || to.Server == "" && c.Name == to.Name {
-			return c, nil
+			found = c
+			break
 		}
 	}
-	if to.Server == InClusterServer || to.Server == "" && to.Name == InClusterName {
-		return Cluster{Name: InClusterName, Server: InClusterServer, Cluster: home}, nil
+	switch {
+	case found.Server == "":
+		return Cluster{}, fault.New(fault.Invalid, "this agent has no cluster %s", cmp.Or(to.Server, to.Name))
+	case found.Cluster != nil || found.Problem != nil:
+	case d.Settings.NoHome:
+		return Cluster{}, fault.New(fault.Forbidden, "the setting cluster.inClusterEnabled keeps applications out of the agent's own cluster")
+	default:
+		found.Cluster = home
 	}
-	return Cluster{}, fault.New(fault.Invalid, "this agent has no cluster %s", cmp.Or(to.Server, to.Name))
+	return found, nil
 }
 
 // project is the one of an application; the one that there always is bounds

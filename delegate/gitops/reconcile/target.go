@@ -27,6 +27,7 @@ type target struct {
 	index     map[object.Key]int
 	defines   map[schema.GroupKind]bool // kinds that it brings: whether they are namespaced
 	notices   []gitops.Condition
+	left      []gitops.Condition // of them: what is told of objects that are left out
 	// unstable are JSON pointers to what is another text in each rendering.
 	unstable map[object.Key][]string
 }
@@ -84,6 +85,7 @@ func (t *target) kinds() map[schema.GroupKind]bool {
 // prepare makes of what was rendered what is applied (semantics/gitops §4 and §6):
 // without what is the server's, in its namespace, and marked as the application's.
 func (a *app) prepare(namespace string, objects []*unstructured.Unstructured) (*target, error) {
+	excluded := map[string]int{}
 	t := &target{index: map[object.Key]int{}, defines: map[schema.GroupKind]bool{}}
 	for _, o := range objects {
 		if group, kind, ok := strings.Cut(defines(o), "/"); ok {
@@ -98,8 +100,12 @@ func (a *app) prepare(namespace string, objects []*unstructured.Unstructured) (*
 		if hook && len(phases) == 0 && notes[object.AnnotationHook] == "Skip" {
 			continue
 		}
-		clean(o)
+		clean(o, a.docs.Settings.Status)
 		gvk := o.GroupVersionKind()
+		if a.excluded(gvk.Group, gvk.Kind) {
+			excluded[gvk.Kind]++
+			continue
+		}
 		namespaced, known, err := a.site.namespaced(gvk)
 		if err != nil {
 			return nil, err
@@ -127,6 +133,14 @@ func (a *app) prepare(namespace string, objects []*unstructured.Unstructured) (*
 			key: k, version: gvk.Version, hash: live.Hash(binary.BigEndian.Uint64(sum[:])), hook: hook, notes: notes, body: o, generateName: o.GetGenerateName(), defines: defines(o),
 		})
 	}
+	if len(excluded) > 0 {
+		var kinds []string
+		for kind, n := range excluded {
+			kinds = append(kinds, fmt.Sprintf("%d of %s", n, kind))
+		}
+		slices.Sort(kinds)
+		t.left = append(t.left, gitops.Condition{Type: gitops.ConditionExcludedResource, Message: "the settings resource.exclusions and resource.inclusions leave out " + strings.Join(kinds, ", ")})
+	}
 	slices.SortStableFunc(t.objects, func(a, b wanted) int {
 		return compareKeys(a.key, b.key)
 	})
@@ -136,6 +150,11 @@ func (a *app) prepare(namespace string, objects []*unstructured.Unstructured) (*
 		}
 	}
 	return t, nil
+}
+
+// excluded says whether objects of a kind are none of the agent's matter.
+func (a *app) excluded(group, kind string) bool {
+	return a.docs.Settings.Excluded(group, kind, a.bounds.at.Server)
 }
 
 // defines is the kind, as group/Kind, that an object defines; empty: none.
@@ -166,9 +185,12 @@ func (a *app) mark(o *unstructured.Unstructured, k object.Key) {
 	o.SetAnnotations(notes)
 }
 
-// clean takes what is the server's.
-func clean(o *unstructured.Unstructured) {
-	delete(o.Object, "status")
+// clean takes what is the server's, and the status of those kinds whose status counts
+// for nothing (settings.Settings).
+func clean(o *unstructured.Unstructured, status string) {
+	if status == "" || status == "all" || status == "crd" && o.GetKind() == "CustomResourceDefinition" {
+		delete(o.Object, "status")
+	}
 	for _, field := range []string{"uid", "resourceVersion", "generation", "creationTimestamp", "managedFields", "selfLink"} {
 		unstructured.RemoveNestedField(o.Object, "metadata", field)
 	}

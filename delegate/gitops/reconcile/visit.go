@@ -11,6 +11,7 @@ import (
 
 	"github.com/slipway-cd/slipway/delegate/applying"
 	"github.com/slipway-cd/slipway/delegate/gitops/compare"
+	"github.com/slipway-cd/slipway/delegate/gitops/script"
 	"github.com/slipway-cd/slipway/delegate/gitops/source"
 	"github.com/slipway-cd/slipway/delegate/manifest"
 	"github.com/slipway-cd/slipway/pkg/fault"
@@ -48,6 +49,15 @@ func (r *Reconciler) Visit(ctx context.Context, k Key) (*Visit, error) {
 		}
 		return &Visit{Cluster: a.site.cluster, Resources: a.rec.Status.Resources, app: a}, nil
 	}
+}
+
+// Scripts are those by which the application's objects are judged, and what can be
+// done to them.
+func (v *Visit) Scripts() *script.Kinds { return v.app.docs.Scripts }
+
+// Health says how an object fares; nil: its kind doesn't.
+func (v *Visit) Health(ctx context.Context) func(o *unstructured.Unstructured) *gitops.HealthStatus {
+	return func(o *unstructured.Unstructured) *gitops.HealthStatus { return v.Scripts().Health(ctx, o.Object) }
 }
 
 // visited is a copy of an application for somebody who looks at it.

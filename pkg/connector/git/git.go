@@ -28,13 +28,16 @@ const (
 
 // Types are the connector types.
 func Types() []connector.Type {
+	hosted := func(typ string) connector.Type {
+		return connector.Type{Name: typ, New: func(d *connector.Decoder, v yamldoc.Value) connector.Spec { return &Hosted{decode(d, v, typ)} }}
+	}
 	of := func(typ string) connector.Type {
 		return connector.Type{Name: typ, New: func(d *connector.Decoder, v yamldoc.Value) connector.Spec { return decode(d, v, typ) }}
 	}
 	return []connector.Type{
 		of(plain),
-		{Name: github, New: func(d *connector.Decoder, v yamldoc.Value) connector.Spec { return &Hub{decode(d, v, github)} }},
-		of(gitlab), of(bitbucket), of(azure),
+		{Name: github, New: func(d *connector.Decoder, v yamldoc.Value) connector.Spec { return &Hub{Hosted{decode(d, v, github)}} }},
+		hosted(gitlab), hosted(bitbucket), hosted(azure),
 	}
 }
 
@@ -71,6 +74,8 @@ type Repository struct {
 type API struct {
 	Type     yamldoc.Field[string]
 	TokenRef yamldoc.Field[string]
+	// Who the token is of, where the host wants to know.
+	Username, UsernameRef, Email, EmailRef yamldoc.Field[string]
 }
 
 func decode(d *connector.Decoder, v yamldoc.Value, typ string) *Repository {
@@ -168,23 +173,33 @@ func (g *Repository) login(d *connector.Decoder, v yamldoc.Value) {
 }
 
 // of reads how the API of a type of Git host is reached: its test asks it with
-// a token.
+// a token, and so do steps that work on pull requests.
 func (a *API) of(d *connector.Decoder, typ string) document.Rule {
 	decode := func(v yamldoc.Value) { a.decode(d, v) }
+	can := []string{apiToken}
 	if typ == bitbucket {
-		return d.Idle("nothing asks Bitbucket's API; its webhooks are set up there, see docs/triggers.md", decode)
+		can = []string{apiUser, apiAccess, apiEmail}
 	}
 	return func(v yamldoc.Value) {
 		decode(v)
-		if kind := document.Peek(v, "type"); kind != "Token" && slices.Contains(apiLogins(), kind) {
-			d.Warnf(v.AtKey(), document.NoEffect, "apiAccess has no effect here: the Git host's API is asked with the type Token alone")
+		if kind := document.Peek(v, "type"); !slices.Contains(can, kind) && slices.Contains(apiLogins(), kind) {
+			d.Warnf(v.AtKey(), document.NoEffect, "apiAccess has no effect here: the Git host's API is asked with the type %s alone", document.Choice(can))
 		}
 	}
 }
 
+// The types of access to a Git host's API that are used: the last three are
+// Bitbucket's.
+const (
+	apiToken  = "Token"
+	apiUser   = "UsernameToken"
+	apiAccess = "AccessToken"
+	apiEmail  = "EmailAndApiToken"
+)
+
 // apiLogins are the types of access to a Git host's API.
 func apiLogins() []string {
-	return []string{"Token", "GithubApp", "OAuth", "UsernameToken", "AccessToken", "EmailAndApiToken"}
+	return []string{apiToken, "GithubApp", "OAuth", apiUser, apiAccess, apiEmail}
 }
 
 // decode reads how a Git host's API is reached. A sample of Harness has its
@@ -196,12 +211,12 @@ func (a *API) decode(d *connector.Decoder, v yamldoc.Value) {
 		"spec": func(v yamldoc.Value) {
 			d.Fields(v, document.Keys{
 				"tokenRef":          d.Secret(&a.TokenRef),
-				"apiTokenRef":       secret,
+				"apiTokenRef":       d.Secret(&a.TokenRef),
 				"privateKeyRef":     secret,
-				"username":          text,
-				"usernameRef":       secret,
-				"email":             text,
-				"emailRef":          secret,
+				"username":          d.Text(&a.Username),
+				"usernameRef":       d.Secret(&a.UsernameRef),
+				"email":             d.Text(&a.Email),
+				"emailRef":          d.Secret(&a.EmailRef),
 				"installationId":    text,
 				"installationIdRef": secret,
 				"applicationId":     text,
@@ -273,7 +288,7 @@ func (g *Repository) Probe(r connector.Reach) (connector.Probe, error) {
 // to it that could be used.
 func (g *Repository) api(r connector.Reach) (*probe.Requests, error) {
 	at, err := url.Parse(g.URL.Value)
-	if err != nil || at.Host == "" || g.API.Type.Value != "Token" {
+	if err != nil || at.Host == "" || g.API.Type.Value != apiToken {
 		return nil, nil //nolint:nilnil // there is none
 	}
 	token, err := r.Secret(g.API.TokenRef)
@@ -300,7 +315,7 @@ func (g *Repository) api(r connector.Reach) (*probe.Requests, error) {
 
 // Hub is a connector to GitHub, or to a GitHub Enterprise Server. It keeps
 // packages, too.
-type Hub struct{ *Repository }
+type Hub struct{ Hosted }
 
 // Packages are those of the host.
 func (g *Hub) Packages(r connector.Reach) (connector.PackageHost, error) {

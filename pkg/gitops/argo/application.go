@@ -165,8 +165,16 @@ func retry(d decoder, v yamldoc.Value) gitops.Retry {
 func ignoreRule(d decoder, v yamldoc.Value) gitops.IgnoreRule {
 	var r gitops.IgnoreRule
 	d.Named(v, "gitopsIgnoreRule")
-	d.Fields(v, document.Keys{
+	d.Fields(v, document.Merge(document.Keys{
 		"group": d.text(&r.Group), "kind": d.text(&r.Kind), "name": d.text(&r.Name), "namespace": d.text(&r.Namespace),
+	}, ignoredPaths(d, &r)))
+	d.Need(v, "kind")
+	return r
+}
+
+// ignoredPaths are the keys that say what of an object doesn't count.
+func ignoredPaths(d decoder, r *gitops.IgnoreRule) document.Keys {
+	return document.Keys{
 		"jsonPointers": func(v yamldoc.Value) {
 			d.words(&r.JSONPointers)(v)
 			for item := range document.Literals(v) {
@@ -184,9 +192,7 @@ func ignoreRule(d decoder, v yamldoc.Value) gitops.IgnoreRule {
 			}
 		},
 		"managedFieldsManagers": d.words(&r.ManagedFieldsManagers),
-	})
-	d.Need(v, "kind")
-	return r
+	}
 }
 
 func operation(d decoder, v yamldoc.Value) gitops.Operation {

@@ -58,7 +58,7 @@ func Cluster(from *document.Decoder, c *access.Cluster, values *Values) document
 	d := decoder{from, values}
 	return func(v yamldoc.Value) {
 		d.Fields(v, document.Keys{
-			"server": d.text(&c.Server), "name": d.text(&c.Name), "namespaces": d.words(&c.Namespaces), "project": d.text(&c.Project),
+			"server": d.address(&c.Server), "name": d.text(&c.Name), "namespaces": d.words(&c.Namespaces), "project": d.text(&c.Project),
 			"clusterResources": d.flag(&c.ClusterResources), "shard": d.shard(&c.Shard), "labels": d.texts(&c.Labels), "annotations": d.texts(&c.Annotations),
 			"config": func(v yamldoc.Value) {
 				d.apartIn(v, "username", "tlsClientConfig", "awsAuthConfig", "execProviderConfig", "awsClusterName", "roleARN", "disableCompression", "clusterConnectionType")

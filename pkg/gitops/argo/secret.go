@@ -27,7 +27,7 @@ func RepositorySecret(from *document.Decoder, v yamldoc.Value, values *Values) (
 func ClusterSecret(from *document.Decoder, v yamldoc.Value, values *Values) (*access.Cluster, gitops.Meta) {
 	d, c, m := decoder{from, values}, &access.Cluster{}, gitops.Meta{}
 	d.secret(v, &m, document.Keys{
-		"name": d.text(&c.Name), "server": d.text(&c.Server), "project": d.text(&c.Project), "clusterResources": d.flag(&c.ClusterResources),
+		"name": d.text(&c.Name), "server": d.address(&c.Server), "project": d.text(&c.Project), "clusterResources": d.flag(&c.ClusterResources),
 		"shard": d.shard(&c.Shard),
 		"namespaces": func(v yamldoc.Value) {
 			for name := range strings.SplitSeq(d.String(v).Value, ",") {
@@ -132,7 +132,8 @@ func (d decoder) either(to *bool) document.Rule {
 	return func(v yamldoc.Value) { *to = d.Bool(v).Value || *to }
 }
 
-// address is the URL of a repository, in which no password may stand: it is shown.
+// address is the URL of a repository or a cluster, in which no password may stand: it
+// is shown.
 func (d decoder) address(to *string) document.Rule {
 	return func(v yamldoc.Value) {
 		*to = d.String(v).Value

@@ -12,6 +12,7 @@ import (
 	"github.com/slipway-cd/slipway/pkg/document"
 	"github.com/slipway-cd/slipway/pkg/gitops"
 	"github.com/slipway-cd/slipway/pkg/gitops/access"
+	"github.com/slipway-cd/slipway/pkg/gitops/settings"
 	"github.com/slipway-cd/slipway/pkg/yamldoc"
 )
 
@@ -175,9 +176,6 @@ func agentSettings() []string {
 	}
 }
 
-// honoured are those of them by which agents go.
-func honoured() []string { return nil }
-
 // serverSettings begin the keys that are about Argo CD's own server and its parts.
 func serverSettings() []string {
 	return []string{
@@ -197,6 +195,7 @@ func secretSettings() []string {
 // here, and of it no secret is kept.
 func (d decoder) settings(v yamldoc.Value, s *access.Settings) {
 	var others []string
+	var into settings.Settings
 	for e := range d.Mapping(v) {
 		text := d.String(e).Value
 		about := func(names []string) bool {
@@ -207,6 +206,7 @@ func (d decoder) settings(v yamldoc.Value, s *access.Settings) {
 			others = append(others, e.Key)
 		case about(agentSettings()):
 			s.Data[e.Key] = text
+			d.setting(e, e.Key, text, &into)
 			if !about(honoured()) {
 				d.Warnf(e, document.NoEffect, "agents don't go by %s yet", e.Key)
 			}

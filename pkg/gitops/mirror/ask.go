@@ -5,6 +5,7 @@ import (
 	"crypto/rand"
 	"fmt"
 	"strings"
+	"time"
 
 	"github.com/slipway-cd/slipway/pkg/audit"
 	"github.com/slipway-cd/slipway/pkg/fault"
@@ -16,7 +17,8 @@ import (
 // mostOpen bounds the requests that an agent hasn't answered.
 const mostOpen = 500
 
-// Ask keeps what somebody asks of an application's agent, and tells the agent.
+// Ask keeps what somebody asks of an application's agent, and tells the agent. A
+// request that brings its id is kept once.
 // The application is a document; only of a deletion it needn't be any more.
 func (m *Mirror) Ask(ctx context.Context, app store.EntityKey, r protocol.Request, by audit.Author) (protocol.Request, error) {
 	agent, ok := agentOf(app)
@@ -30,6 +32,15 @@ func (m *Mirror) Ask(ctx context.Context, app store.EntityKey, r protocol.Reques
 		}
 		r.App = protocol.AppKey{Name: read.Meta.Name}
 	}
+	if r.ID != "" {
+		kept, err := m.Store.GitOpsRequest(ctx, agent, r.ID)
+		if err == nil {
+			return kept.Request, m.tell(ctx, agent)
+		}
+		if !fault.Is(err, fault.NotFound) {
+			return r, err
+		}
+	}
 	open, err := m.Store.OpenGitOps(ctx, agent)
 	if err != nil {
 		return r, err
@@ -38,7 +49,9 @@ func (m *Mirror) Ask(ctx context.Context, app store.EntityKey, r protocol.Reques
 		return r, fault.New(fault.TooMany, "agent %s has %d requests that it hasn't answered; it was heard of last at %s", agent.ID, len(open), m.seen(ctx, agent))
 	}
 	r.At, r.By = m.Now().UTC(), by.Actor
-	r.ID = fmt.Sprintf("%013d%s", r.At.UnixMilli(), rand.Text()[:8]) // sorts by time
+	if r.ID == "" {
+		r.ID = requestID(r.At, rand.Text())
+	}
 	if r.Operation != nil {
 		r.Operation.InitiatedBy.Username, r.Operation.InitiatedBy.Automated = by.Actor, false
 	}
@@ -50,11 +63,21 @@ func (m *Mirror) Ask(ctx context.Context, app store.EntityKey, r protocol.Reques
 	if err := m.Store.AskGitOps(ctx, store.GitOpsRequest{Agent: agent, Request: r}, record); err != nil {
 		return r, err
 	}
-	_, err = m.change(ctx, agent, func(l *store.GitOpsLink) (bool, error) {
+	return r, m.tell(ctx, agent)
+}
+
+// requestID names a request; such names sort by time.
+func requestID(at time.Time, text string) string {
+	return fmt.Sprintf("%013d%s", at.UnixMilli(), text[:8])
+}
+
+// tell says to an agent that somebody asks something of it.
+func (m *Mirror) tell(ctx context.Context, agent ref.Ref) error {
+	_, err := m.change(ctx, agent, func(l *store.GitOpsLink) (bool, error) {
 		l.Requests++
 		return true, nil
 	})
-	return r, err
+	return err
 }
 
 // touching is what is audited of what is done to live objects.

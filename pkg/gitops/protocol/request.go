@@ -58,7 +58,9 @@ type Request struct {
 // was begun: the summary says how it goes on.
 type Result struct {
 	// Failed says that it couldn't be done; Message says why.
-	Failed  bool            `json:"failed,omitempty"`
+	Failed bool `json:"failed,omitempty"`
+	// Busy says that it couldn't be begun before something else has ended.
+	Busy    bool            `json:"busy,omitempty"`
 	Message string          `json:"message,omitempty"`
 	Data    json.RawMessage `json:"data,omitempty"`
 }

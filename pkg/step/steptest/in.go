@@ -29,6 +29,8 @@ type given struct {
 	Connectors map[string]system `json:"connectors"`
 	// Provisioned is what executions have done by any provisioner.
 	Provisioned []step.Provisioned `json:"provisioned"`
+	// Names are what expressions know, besides late names and secrets.
+	Names map[string]any `json:"names"`
 	// Session is the one that is open.
 	Session *step.Session `json:"session"`
 }
@@ -97,7 +99,12 @@ func In(tb testing.TB, doc []byte, target any) step.In {
 		Now: time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC), Timeout: 10 * time.Minute,
 		Selectors: g.Selectors, Rollback: g.Rollback, Siblings: g.Siblings, Deployment: g.Deployment.of(tb, target), Session: g.Session,
 		Evaluate: func(body string, names map[string]expr.Value) (expr.Value, error) {
-			return expr.Evaluate(body, scope(names))
+			known := scope{}
+			for name, v := range g.Names {
+				known[name] = expr.FromAny(v)
+			}
+			maps.Copy(known, names)
+			return expr.Evaluate(body, known)
 		},
 		Interpolate: func(text string, names map[string]expr.Value) (expr.Value, error) {
 			return expr.Interpolate(text, scope(names))

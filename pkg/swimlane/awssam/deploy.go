@@ -12,7 +12,8 @@ import (
 // Outputs: output.stackId, output.stackStatus and output.outputVariables, which
 // are the stack's outputs.
 func deployType() step.Type {
-	return step.Type{Name: string(OpDeploy), Deploys: true, Session: true, Tool: tool, New: func(d *document.Decoder, v yamldoc.Value) step.Spec {
+	preview := &step.Preview{By: string(OpDiff), Keys: []string{"stackName", "deployCommandOptions", "envVariables"}}
+	return step.Type{Name: string(OpDeploy), Deploys: true, Session: true, Tool: tool, Preview: preview, New: func(d *document.Decoder, v yamldoc.Value) step.Spec {
 		c := &command{op: OpDeploy}
 		d.Fields(v, document.Merge(c.keys(d, "deployCommandOptions"), document.Keys{"stackName": d.Text(&c.Stack)}))
 		d.Need(v, "stackName")

@@ -18,6 +18,7 @@ const (
 	OpBuild    Op = "AwsSamBuild"
 	OpDeploy   Op = "AwsSamDeploy"
 	OpRollback Op = "AwsSamRollback"
+	OpDiff     Op = "AwsSamDiff" // of a preview
 )
 
 // Target is the application of a stage and the account that it is deployed to.
@@ -48,11 +49,14 @@ type Spec struct {
 }
 
 // fetched is what a delegate brings for a task: values. The application is in the
-// workspace already.
+// workspace already, but for a preview.
 func (s *Spec) fetched() swimlane.Fetched {
 	var out swimlane.Fetched
 	if s.Target.Application == nil {
 		return out
+	}
+	if s.Op == OpDiff {
+		out.Files, out.Stored = s.Target.Application.Store.Fetched(), s.Target.Application.Store.Stored()
 	}
 	for _, v := range s.Target.Application.Values {
 		out.Files = out.Files || v.Store.Fetched()

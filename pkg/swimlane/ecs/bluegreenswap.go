@@ -13,7 +13,7 @@ import (
 // Outputs: those of EcsBlueGreenCreateService. The rules are changed by
 // delegate/ecs.
 func blueGreenSwapType() step.Type {
-	return step.Type{Name: string(OpBlueGreenSwap), Deploys: true, New: decodeBlueGreenSwap}
+	return step.Type{Name: string(OpBlueGreenSwap), Deploys: true, New: decodeBlueGreenSwap, Moves: func(step.Spec) bool { return true }}
 }
 
 // blueGreenSwap is the step's spec.

@@ -17,7 +17,10 @@ import (
 // output.weights, those of the rule by target group. The rule is changed by
 // delegate/ecs.
 func trafficShiftType() step.Type {
-	return step.Type{Name: string(OpTrafficShift), Deploys: true, New: decodeTrafficShift}
+	return step.Type{Name: string(OpTrafficShift), Deploys: true, New: decodeTrafficShift, Moves: func(s step.Spec) bool {
+		shift, ok := s.(*trafficShift)
+		return ok && shift.Inherits()
+	}}
 }
 
 // trafficShift is the step's spec.

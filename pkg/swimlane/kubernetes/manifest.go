@@ -29,9 +29,9 @@ func Manifests() []swimlane.ManifestKind {
 		k.Main, k.Several = true, typ == origin.HelmChart // manifestConfigurations.primaryManifestRef chooses
 		return k
 	}
-	return []swimlane.ManifestKind{
+	return append([]swimlane.ManifestKind{
 		main(origin.PlainManifest), ValuesKind(), main(origin.HelmChart), main(origin.Kustomization), above(repository), above(patches), main(origin.OpenshiftTemplate), above(params),
-	}
+	}, repos()...)
 }
 
 // ValuesKind are the layers of values, which services of other deployment types may

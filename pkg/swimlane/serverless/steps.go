@@ -12,8 +12,9 @@ import (
 // by themselves, and those that are parts of it, which may run in containers.
 func Steps() []step.Type {
 	return []step.Type{
-		whole(OpDeploy, "commandOptions"), whole(OpRollback, ""),
-		part(OpPrepare, ""), part(OpPackage, "packageCommandOptions"), part(OpDeployV2, "deployCommandOptions"), part(OpRollbackV2, ""),
+		previewed(whole(OpDeploy, "commandOptions"), 0, "commandOptions"), whole(OpRollback, ""),
+		part(OpPrepare, ""), previewed(part(OpPackage, "packageCommandOptions"), 0, "packageCommandOptions"),
+		previewed(part(OpDeployV2, "deployCommandOptions"), 1, "deployCommandOptions"), part(OpRollbackV2, ""),
 	}
 }
 
@@ -42,6 +43,30 @@ func whole(op Op, options string) step.Type {
 			keys[options] = d.Text(&c.Text)
 		}
 		d.Fields(v, keys)
+		return c
+	}}
+}
+
+// previewed is a step type whose changes can be seen before, by Diff; part is as
+// step.Preview has it, and options the key of its options.
+func previewed(t step.Type, part int, options string) step.Type {
+	t.Preview = &step.Preview{By: string(OpDiff), Part: part, Keys: []string{options, "serverlessVersion", "envVariables"}}
+	return t
+}
+
+// Diff is the step type that a preview has in place of one that packages or deploys:
+// it packages the service, tells how the stack would change, and changes nothing. No
+// pipeline names it.
+//
+// Outputs: output.diff, output.changed and output.hasChanges. The comparison is made
+// by delegate/serverless.
+func Diff() step.Type {
+	return step.Type{Name: string(OpDiff), Deploys: true, Session: true, Tool: program, New: func(d *document.Decoder, v yamldoc.Value) step.Spec {
+		c := &command{op: OpDiff}
+		d.Fields(v, document.Merge(c.tool.Keys(d), document.Keys{
+			"serverlessVersion": workspace.Version(d, &c.Version), "commandOptions": d.Text(&c.Text),
+			"packageCommandOptions": d.Words(&c.Options), "deployCommandOptions": d.Words(&c.Options),
+		}))
 		return c
 	}}
 }

@@ -21,6 +21,7 @@ const (
 	OpPackage    Op = "ServerlessAwsLambdaPackageV2"
 	OpDeployV2   Op = "ServerlessAwsLambdaDeployV2"
 	OpRollbackV2 Op = "ServerlessAwsLambdaRollbackV2"
+	OpDiff       Op = "ServerlessAwsLambdaDiff" // of a preview
 )
 
 // Target is the service of a stage and the account that it is deployed to.

@@ -1,0 +1,262 @@
+package errands_test
+
+import (
+	"context"
+	"encoding/json"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/slipway-cd/slipway/delegate/executor"
+	"github.com/slipway-cd/slipway/delegate/executor/executortest"
+	"github.com/slipway-cd/slipway/delegate/gitops/errands"
+	"github.com/slipway-cd/slipway/pkg/fault"
+	"github.com/slipway-cd/slipway/pkg/gitops"
+	"github.com/slipway-cd/slipway/pkg/gitops/errand"
+	"github.com/slipway-cd/slipway/pkg/gitops/protocol"
+	"github.com/slipway-cd/slipway/pkg/task"
+)
+
+const repository = "https://git.example.com/team/app.git"
+
+// plane is a control plane whose agents do what a test says. The delegate is the
+// only one that asks.
+type plane struct {
+	apps []string
+	asks []errand.Ask
+	// looked says how an application is at its nth look.
+	looked func(name string, n int, a *errand.App)
+	looks  map[string]int
+}
+
+func (p *plane) errand(_ context.Context, q errand.Ask) (errand.Answer, error) {
+	p.asks = append(p.asks, q)
+	var out errand.Answer
+	if q.Do == errand.DoFind {
+		out.Left = []string{"api: it is of another service"}
+		for _, name := range p.apps {
+			out.Apps = append(out.Apps, errand.App{Agent: "eu1", Name: name, Sources: []string{repository}})
+		}
+	}
+	for _, n := range q.Apps {
+		a := errand.App{Agent: n.Agent, Name: n.Name}
+		switch q.Do {
+		case errand.DoRefresh, errand.DoSync:
+			a.Request = &errand.Request{ID: string(q.Do) + " " + n.Name}
+		case errand.DoLook:
+			a.Request = &errand.Request{ID: n.Request, Result: &protocol.Result{}}
+			p.looked(n.Name, p.looks[n.Name], &a)
+			p.looks[n.Name]++
+		case errand.DoFind:
+		}
+		out.Apps = append(out.Apps, a)
+	}
+	return out, nil
+}
+
+// asked counts the questions of a kind.
+func (p *plane) asked(do errand.Do) int {
+	n := 0
+	for _, q := range p.asks {
+		if q.Do == do {
+			n++
+		}
+	}
+	return n
+}
+
+// ended is an application whose sync has come to an end.
+func ended(a *errand.App, phase gitops.OperationPhase, health gitops.HealthCode) {
+	a.Summary = &protocol.Summary{
+		Sync: protocol.SyncSummary{Status: gitops.Synced, Revision: "c0ffee0123"}, Health: gitops.HealthStatus{Status: health, Message: "as it is"},
+		Operation: &protocol.OperationSummary{Phase: phase, Message: "all of it", Request: "sync " + a.Name},
+	}
+}
+
+func (p *plane) does(t *testing.T, within time.Duration, spec errand.Applications) (errand.Done, task.Result, *executortest.Env) {
+	t.Helper()
+	env := executortest.New(t, nil)
+	if spec.Op == errand.OpSync {
+		spec.Sync = &gitops.Operation{}
+		if _, err := env.Checkpoint(t.Context(), errand.Merged("n0"), errand.PullRequest{Repository: "https://git.example.com/team/other", Merged: "beef"}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	return p.doesWith(t, env, within, spec)
+}
+
+func (p *plane) doesWith(t *testing.T, env *executortest.Env, within time.Duration, spec errand.Applications) (errand.Done, task.Result, *executortest.Env) {
+	t.Helper()
+	spec.Stage = errand.Stage{Service: "web", Environment: "dev", Clusters: []errand.Cluster{{Identifier: "incluster", Agent: "eu1"}}}
+	text, err := json.Marshal(spec)
+	if err != nil {
+		t.Fatal(err)
+	}
+	payload, err := json.Marshal(task.Work{Execution: "e", Stage: "s", Step: "n1", Spec: text})
+	if err != nil {
+		t.Fatal(err)
+	}
+	p.looks, env.Errand = map[string]int{}, p.errand
+	kind := executor.Kind{Do: errands.New(errands.Pace{First: time.Microsecond, Last: time.Millisecond})}
+	r := env.Does(t, kind, task.Assignment{Kind: errand.KindApplications, Payload: payload, Timeout: within})
+	var out errand.Done
+	if r.Outputs != nil {
+		if err := json.Unmarshal(r.Outputs, &out); err != nil {
+			t.Fatal(err)
+		}
+	}
+	return out, r, env
+}
+
+func TestFindsApplications(t *testing.T) {
+	t.Parallel()
+	p := &plane{apps: []string{"web"}}
+	out, r, env := p.does(t, time.Minute, errand.Applications{Op: errand.OpFetch})
+	if r.Status != task.Succeeded || len(out.GitOps.Applications) != 1 || out.GitOps.Applications[0].URL != "/v1/gitops/applications/eu1/web" {
+		t.Errorf("found %+v: %+v", out, r)
+	}
+	for _, want := range []string{"Identified 1 cluster(s): incluster of agent eu1", "Left out: api: it is of another service", "Found linked app: web. Link - /v1/gitops/applications/eu1/web"} {
+		if got := env.Text("Fetch apps", executor.Info); !strings.Contains(got, want) {
+			t.Errorf("the log lacks %q:\n%s", want, got)
+		}
+	}
+	p.apps = nil
+	if out, r, env := p.does(t, time.Minute, errand.Applications{Op: errand.OpFetch}); r.Status != task.Succeeded || out.GitOps.Applications == nil ||
+		!strings.Contains(env.Text("Fetch apps", executor.Error), "No application of service web") {
+		t.Errorf("without any: %+v, %+v\n%s", out, r, env.Logged())
+	}
+}
+
+// What agents say decides how a sync ends; all are waited for.
+func TestSyncsApplications(t *testing.T) {
+	t.Parallel()
+	healthy := func(_ string, _ int, a *errand.App) { ended(a, gitops.OperationSucceeded, gitops.Healthy) }
+	for name, tt := range map[string]struct {
+		apps   []string
+		within time.Duration
+		wait   *errand.Wait
+		looked func(name string, n int, a *errand.App)
+		status task.Status
+		says   string // message
+		logged string
+		check  func(t *testing.T, p *plane, out errand.Done)
+	}{
+		"at once": {
+			apps: []string{"web", "api"}, looked: healthy, status: task.Succeeded, logged: "web: all of it (Synced)",
+			check: func(t *testing.T, _ *plane, out errand.Done) {
+				t.Helper()
+				if got := out.GitOps.Applications; len(got) != 2 || got[0].Revision != "c0ffee0123" || got[0].Sync != gitops.Synced || got[0].Health != gitops.Healthy {
+					t.Errorf("the outputs are %+v", got)
+				}
+			},
+		},
+		"none": {looked: healthy, status: task.Failed, says: "found no applications to sync: none is of service web on the stage's clusters"},
+		"one fails, and the other is waited for": {
+			apps: []string{"web", "api"}, status: task.Failed, says: "1 of 2 applications failed: web: the sync ended as Failed: all of it", logged: "api: all of it",
+			looked: func(name string, n int, a *errand.App) {
+				switch {
+				case name == "web":
+					ended(a, gitops.OperationFailed, gitops.Degraded)
+				case n < 9:
+					ended(a, gitops.OperationRunning, gitops.Progressing)
+				default:
+					ended(a, gitops.OperationSucceeded, gitops.Healthy)
+				}
+			},
+		},
+		"refused by the agent": {
+			apps: []string{"web"}, status: task.Failed, says: "web: a sync window is closed",
+			looked: func(_ string, _ int, a *errand.App) {
+				if strings.HasPrefix(a.Request.ID, "sync") {
+					a.Request.Result = &protocol.Result{Failed: true, Message: "a sync window is closed"}
+				}
+			},
+		},
+		"another operation is in progress": {
+			apps: []string{"web"}, status: task.Succeeded, logged: "another operation is in progress; it is waited for",
+			looked: func(_ string, n int, a *errand.App) {
+				if strings.HasPrefix(a.Request.ID, "sync") && n < 6 {
+					a.Request.Result = &protocol.Result{Failed: true, Busy: true}
+					return
+				}
+				ended(a, gitops.OperationSucceeded, gitops.Healthy)
+			},
+			check: func(t *testing.T, p *plane, _ errand.Done) {
+				t.Helper()
+				if p.asked(errand.DoSync) < 2 {
+					t.Error("its own sync isn't asked for again")
+				}
+			},
+		},
+		"an operation of somebody else's that ended before": {
+			apps: []string{"web"}, status: task.Succeeded,
+			looked: func(_ string, n int, a *errand.App) {
+				ended(a, gitops.OperationSucceeded, gitops.Healthy)
+				if n < 5 {
+					a.Summary.Operation.Phase, a.Summary.Operation.Request = gitops.OperationFailed, "another"
+				}
+			},
+		},
+		"until it is healthy": {
+			apps: []string{"web"}, wait: &errand.Wait{Healthy: true, Fail: true}, status: task.Succeeded, logged: "web is Healthy",
+			looked: func(_ string, n int, a *errand.App) {
+				ended(a, gitops.OperationSucceeded, gitops.Progressing)
+				if n > 9 {
+					a.Summary.Health.Status = gitops.Healthy
+				}
+			},
+		},
+		"degraded for too long": {
+			apps: []string{"web"}, wait: &errand.Wait{Healthy: true, Degraded: time.Nanosecond}, status: task.Failed, says: "web: it has been Degraded for 1ns: as it is",
+			looked: func(_ string, _ int, a *errand.App) { ended(a, gitops.OperationSucceeded, gitops.Degraded) },
+		},
+		"not healthy in time, which is allowed": {
+			apps: []string{"web"}, within: time.Nanosecond, wait: &errand.Wait{Healthy: true}, status: task.Succeeded, says: "web is Progressing when the time is up",
+			looked: func(_ string, _ int, a *errand.App) { ended(a, gitops.OperationSucceeded, gitops.Progressing) },
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			p := &plane{apps: tt.apps, looked: tt.looked}
+			within := tt.within
+			if within == 0 {
+				within = time.Hour
+			}
+			out, r, env := p.does(t, within, errand.Applications{Op: errand.OpSync, Wait: tt.wait})
+			if r.Status != tt.status || !strings.Contains(r.Message, tt.says) || !strings.Contains(env.Logged(), tt.logged) {
+				t.Errorf("it is %s: %s\n%s", r.Status, r.Message, env.Logged())
+			}
+			if tt.status == task.Failed && !slices.ContainsFunc(r.FailureTypes, func(f fault.FailureType) bool { return f != "" }) {
+				t.Errorf("the failure has the types %q", r.FailureTypes)
+			}
+			if tt.check != nil {
+				tt.check(t, p, out)
+			}
+		})
+	}
+}
+
+// What the stage has merged in an application's repository is seen before the
+// application is synced.
+func TestWaitsForWhatWasMerged(t *testing.T) {
+	t.Parallel()
+	p := &plane{apps: []string{"web"}}
+	p.looked = func(_ string, n int, a *errand.App) {
+		ended(a, gitops.OperationSucceeded, gitops.Healthy)
+		if n < 5 {
+			a.Summary.Sync.Revision = "0ld"
+			if p.asked(errand.DoSync) > 0 {
+				t.Error("it is synced before it sees the commit")
+			}
+		}
+	}
+	env := executortest.New(t, nil)
+	if _, err := env.Checkpoint(t.Context(), errand.Merged("n0"), errand.PullRequest{Repository: strings.TrimSuffix(repository, ".git"), Merged: "c0ffee"}); err != nil {
+		t.Fatal(err)
+	}
+	out, r, _ := p.doesWith(t, env, time.Hour, errand.Applications{Op: errand.OpSync, Sync: &gitops.Operation{}})
+	if r.Status != task.Succeeded || out.GitOps.Applications[0].Revision != "c0ffee0123" || p.looks["web"] < 6 {
+		t.Errorf("%+v: %+v\n%s", out, r, env.Logged())
+	}
+}

@@ -1,0 +1,69 @@
+package e2e_test
+
+import (
+	"context"
+	"log/slog"
+	"strings"
+	"testing"
+
+	"github.com/slipway-cd/slipway/delegate/agent"
+	gitops "github.com/slipway-cd/slipway/delegate/gitops/agent"
+	"github.com/slipway-cd/slipway/internal/e2e"
+	"github.com/slipway-cd/slipway/internal/testcluster"
+	"github.com/slipway-cd/slipway/internal/testservers"
+	"github.com/slipway-cd/slipway/pkg/gitops/protocol"
+	"github.com/slipway-cd/slipway/pkg/task"
+	"github.com/slipway-cd/slipway/pkg/wire"
+)
+
+const pulledEntities = `gitopsAgent: {identifier: AGENT, name: eu1}
+---
+secret: {identifier: host, name: host, type: SecretText, spec: {secretManagerIdentifier: harnessSecretManager, valueType: Inline, value: TOKEN}}
+---
+connector: {identifier: releases, name: releases, type: Github, spec: {url: HOST/team/app.git, type: Repo, authentication: {type: Http, spec: {type: UsernameToken, spec: {username: ann, tokenRef: host}}}, apiAccess: {type: Token, spec: {tokenRef: host}}}}
+---
+environment: {identifier: dev, name: dev, type: PreProduction, gitOpsClusters: [{identifier: incluster, agentIdentifier: AGENT}]}
+---
+service: {identifier: web, name: web, gitOpsEnabled: true, serviceDefinition: {type: Kubernetes, spec: {variables: [{name: data.size, type: String, value: small}],
+  manifests: [{manifest: {identifier: release, type: ReleaseRepo, spec: {store: {type: Github, spec: {connectorRef: releases, gitFetchType: Branch, branch: main, paths: [web/<+env.name>/<+cluster.identifier>.yaml]}}}}}]}}}
+---
+gitopsApplication:
+  agentIdentifier: AGENT
+  app:
+    apiVersion: argoproj.io/v1alpha1
+    kind: Application
+    metadata: {name: web-dev, labels: {harness.io/serviceRef: web, harness.io/envRef: dev}}
+    spec:
+      project: default
+      source: {repoURL: HOST/team/app.git, path: web/dev}
+      destination: {server: https://kubernetes.default.svc, namespace: NAMESPACE}
+`
+
+// pulledFor starts a server with a GitOps agent, and a Git host with what the examples
+// of stages with gitOpsEnabled release, and maybe revert.
+func pulledFor(t *testing.T, reverted bool) *e2e.Server {
+	t.Helper()
+	_, namespace := testcluster.Namespace(t)
+	id := strings.ReplaceAll(namespace, "-", "_") // one that no other agent of the cluster has
+	host := testservers.Pulls(t, map[string]string{
+		"web/dev/incluster.yaml": "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: web}\ndata:\n  color: blue # the first\n",
+	})
+	cfg := wire.ServeConfig{EmbeddedDelegate: true}
+	cfg.GitOps = func(ctx context.Context, client agent.Client, cache string) error {
+		return gitops.Run(ctx, gitops.Config{
+			Client: client, Cache: cache, Namespace: namespace, Agent: protocol.Agent{Org: "default", Project: "default_project", ID: id}, Cluster: task.Cluster{Inherit: true}, Log: slog.New(slog.DiscardHandler),
+		})
+	}
+	s := e2e.Start(t, cfg)
+	s.Apply(t, strings.NewReplacer("HOST", host.URL, "TOKEN", host.Token, "NAMESPACE", namespace, "AGENT", id).Replace(pulledEntities))
+	t.Cleanup(func() {
+		want := "color: green # the first\n  size: small"
+		if reverted {
+			want = "color: blue # the first"
+		}
+		if !t.Failed() && !strings.Contains(host.File("main", "web/dev/incluster.yaml"), want) {
+			t.Errorf("the release is\n%s\nwant %s", host.File("main", "web/dev/incluster.yaml"), want)
+		}
+	})
+	return s
+}

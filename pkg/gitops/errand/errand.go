@@ -1,0 +1,151 @@
+// Package errand is what the GitOps steps of pipelines have done by delegates: the
+// pull requests of a release repository, and what is asked of the agents whose
+// applications a stage is about (semantics/gitops §17).
+//
+// A delegate does a pull request itself. What applications there are, and how they
+// fare, only the control plane knows: there the delegate asks it, by what its task
+// says, and no more than that is answered (pkg/gitops/mirror).
+package errand
+
+import (
+	"time"
+
+	"github.com/slipway-cd/slipway/pkg/gitops"
+	"github.com/slipway-cd/slipway/pkg/gitops/object"
+	"github.com/slipway-cd/slipway/pkg/gitops/protocol"
+	"github.com/slipway-cd/slipway/pkg/task"
+)
+
+// The kinds of their tasks.
+const (
+	KindApplications task.Kind = "gitops"
+	KindRelease      task.Kind = "gitops-release"
+)
+
+// Stage is what a stage deploys where.
+type Stage struct {
+	Service     string    `json:"service"` // as the stage names it
+	Environment string    `json:"environment"`
+	Clusters    []Cluster `json:"clusters"`
+}
+
+// Cluster is one that an agent looks after.
+type Cluster struct {
+	Identifier string `json:"identifier"`
+	Agent      string `json:"agentIdentifier"` // a reference
+	Name       string `json:"name,omitempty"`  // what applications call it
+	Server     string `json:"server,omitempty"`
+}
+
+// Op is what is to be done with applications.
+type Op string
+
+// The operations, one for each step type.
+const (
+	OpFetch Op = "GitOpsFetchLinkedApps"
+	OpSync  Op = "GitOpsSync"
+)
+
+// Applications is the spec of a task about applications.
+type Applications struct {
+	Op     Op     `json:"op"`
+	Stage  Stage  `json:"stage"`
+	Choice Choice `json:"choice"`
+
+	Sync *gitops.Operation `json:"sync,omitempty"`
+	Wait *Wait             `json:"wait,omitempty"`
+}
+
+// Choice says which applications are meant: one of the first three, else those that
+// the stage's service, environment and clusters lead to.
+type Choice struct {
+	Named   []Named  `json:"named,omitempty"`
+	Pattern string   `json:"pattern,omitempty"` // a regular expression that finds something in the name
+	Labels  []string `json:"labels,omitempty"`  // key:value, or a text that is part of something
+	// AnyService takes those of the clusters, whatever service they are of.
+	AnyService bool `json:"anyService,omitempty"`
+}
+
+// By says whether applications are chosen by something that a step says.
+func (c Choice) By() bool { return len(c.Named)+len(c.Labels) > 0 || c.Pattern != "" }
+
+// Named is an application.
+type Named struct {
+	Agent string `json:"agent"` // a reference
+	Name  string `json:"name"`
+	// Request is one about it that the delegate knows of.
+	Request string `json:"request,omitempty"`
+	// Resources are the objects that a sync is about; none: all.
+	Resources []object.Key `json:"resources,omitempty"`
+}
+
+// Wait is how long a sync waits for what it has begun.
+type Wait struct {
+	Healthy   bool          `json:"healthy,omitempty"`
+	Fail      bool          `json:"fail,omitempty"`     // if the time is up before
+	Degraded  time.Duration `json:"degraded,omitempty"` // for so long is failed; 0: is waited out
+	Resources bool          `json:"resources,omitempty"`
+}
+
+// Do is what a delegate asks of the control plane.
+type Do string
+
+// The questions.
+const (
+	DoFind    Do = "find"    // which applications are meant
+	DoRefresh Do = "refresh" // compare them anew
+	DoSync    Do = "sync"    // as the task says
+	DoLook    Do = "look"    // how they are, and what became of requests
+)
+
+// MaxApplications bounds how many applications a step is about.
+const MaxApplications = 1000
+
+// Ask is a question of the delegate that holds a task.
+type Ask struct {
+	Fence int64   `json:"fence"`
+	Do    Do      `json:"do"`
+	Round int     `json:"round,omitempty"` // of refreshes: another number is another request
+	Apps  []Named `json:"apps,omitempty"`  // but for find
+}
+
+// Answer answers it.
+type Answer struct {
+	Apps []App `json:"apps" nullable:"false"`
+	// Left are those that were chosen and aren't the stage's, each with the reason.
+	Left []string `json:"left,omitempty"`
+}
+
+// App is an application, as far as it is known.
+type App struct {
+	Agent      string            `json:"agent"`
+	Name       string            `json:"name"`
+	Sources    []string          `json:"sources,omitempty"` // URLs, of find
+	Summary    *protocol.Summary `json:"summary,omitempty"` // nil: its agent has said nothing of it
+	ReportedAt time.Time         `json:"reportedAt,omitzero"`
+	Request    *Request          `json:"request,omitempty"`
+}
+
+// Request is one about an application, and what became of it.
+type Request struct {
+	ID     string           `json:"id"`
+	At     time.Time        `json:"at"`
+	Result *protocol.Result `json:"result,omitempty"` // nil: nobody has answered it
+}
+
+// Done is what the outputs of a step about applications have.
+type Done struct {
+	GitOps struct {
+		Applications []Seen `json:"applications"`
+	} `json:"gitops"`
+}
+
+// Seen is an application as expressions read it.
+type Seen struct {
+	Name     string            `json:"name"`
+	Agent    string            `json:"agentIdentifier"`
+	URL      string            `json:"url"` // of the application in the API
+	Sync     gitops.SyncCode   `json:"syncStatus,omitempty"`
+	Health   gitops.HealthCode `json:"healthStatus,omitempty"`
+	Revision string            `json:"revision,omitempty"`
+}
