@@ -164,10 +164,17 @@ func (g *gitOps) operation(ctx context.Context, client apiclient.GitOps, key api
 		return err
 	}
 	var a display.Application
+	var o *protocol.OperationSummary
 	err := until(ctx, timeout, "the operation hasn't ended", func() (bool, error) {
 		var err error
-		a, err = client.Application(ctx, key)
-		return err == nil && operationEnded(a, asked), err
+		if a, err = client.Application(ctx, key); err != nil {
+			return false, err
+		}
+		if summaryOf(a).Hidden(asked.ID, asked.At) {
+			return false, fault.New(fault.Conflict, "others have synced %s/%s since; \"slipway gitops app history\" has what came of this one", key.Agent, key.Name)
+		}
+		o = summaryOf(a).OperationOf(asked.ID)
+		return o != nil && o.Phase.Ended(), nil
 	})
 	if err != nil {
 		return err
@@ -175,21 +182,10 @@ func (g *gitOps) operation(ctx context.Context, client apiclient.GitOps, key api
 	if err := g.shows.print(a, func() error { return g.show(a) }); err != nil {
 		return err
 	}
-	if a.Summary.Operation.Phase != gitops.OperationSucceeded {
+	if o.Phase != gitops.OperationSucceeded {
 		return failed
 	}
 	return nil
-}
-
-// operationEnded says whether the operation that was asked for has ended. An agent that
-// doesn't say whose operation it is tells when it began.
-func operationEnded(a display.Application, asked display.Request) bool {
-	o := summaryOf(a).Operation
-	if o == nil || !o.Phase.Ended() {
-		return false
-	}
-	const apart = 5 * time.Second // the clocks of both
-	return o.Request == asked.ID || o.Request == "" && !o.StartedAt.Before(asked.At.Add(-apart))
 }
 
 // asking is a command that asks for something and waits for the answer; said is

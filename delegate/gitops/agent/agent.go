@@ -280,9 +280,10 @@ func summary(s *reconcile.View) *protocol.Summary {
 		Health: s.Health, Conditions: s.Conditions, Images: s.Summary.Images, URLs: s.Summary.ExternalURLs, Hold: s.Held,
 	}
 	if o := s.OperationState; o != nil {
-		out.Operation = &protocol.OperationSummary{
-			Phase: o.Phase, Message: o.Message, Request: s.Request, By: o.Operation.InitiatedBy, StartedAt: o.StartedAt, FinishedAt: o.FinishedAt, Retry: o.RetryCount,
-		}
+		out.Operation = operation(s.Request, o)
+	}
+	if b := s.Before; b != nil {
+		out.Requested = operation(b.Request, &b.State)
 	}
 	for _, r := range s.Resources {
 		if r.Hook {
@@ -303,4 +304,10 @@ func summary(s *reconcile.View) *protocol.Summary {
 		}
 	}
 	return out
+}
+
+func operation(request string, o *gitops.OperationState) *protocol.OperationSummary {
+	return &protocol.OperationSummary{
+		Phase: o.Phase, Message: o.Message, Request: request, By: o.Operation.InitiatedBy, StartedAt: o.StartedAt, FinishedAt: o.FinishedAt, Retry: o.RetryCount,
+	}
 }

@@ -198,6 +198,22 @@ func TestSyncsApplications(t *testing.T) {
 				}
 			},
 		},
+		"one that somebody else's drift follows at once": {
+			apps: []string{"web"}, status: task.Succeeded,
+			looked: func(_ string, _ int, a *errand.App) {
+				ended(a, gitops.OperationSucceeded, gitops.Healthy)
+				a.Summary.Requested = a.Summary.Operation
+				a.Summary.Operation = &protocol.OperationSummary{Phase: gitops.OperationFailed, Message: "the heal", By: gitops.Initiator{Automated: true}}
+			},
+		},
+		"one that others have hidden": {
+			apps: []string{"web"}, status: task.Failed, says: "others have synced it since",
+			looked: func(_ string, _ int, a *errand.App) {
+				ended(a, gitops.OperationSucceeded, gitops.Healthy)
+				a.Summary.Operation.Request = "a third"
+				a.Summary.Requested = &protocol.OperationSummary{Phase: gitops.OperationSucceeded, Request: "another", StartedAt: time.Now().Add(time.Hour)}
+			},
+		},
 		"until it is healthy": {
 			apps: []string{"web"}, wait: &errand.Wait{Healthy: true, Fail: true}, status: task.Succeeded, logged: "web is Healthy",
 			looked: func(_ string, n int, a *errand.App) {

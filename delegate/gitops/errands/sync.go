@@ -248,12 +248,15 @@ func (j *job) synced(r *running) {
 		r.fail("%s", q.Result.Message)
 		return
 	}
-	if r.app.Summary == nil || r.app.Summary.Operation == nil {
+	if r.app.Summary == nil {
 		return
 	}
-	o := r.app.Summary.Operation
-	later := o.Request != r.request && o.StartedAt.After(r.asked.Add(time.Second)) && o.Phase.Ended() // ours has ended before it
-	if o.Request != r.request && !later || !o.Phase.Ended() {
+	if r.app.Summary.Hidden(r.request, r.asked) {
+		r.fail("others have synced it since, which hide what came of this sync; the application's history has it")
+		return
+	}
+	o := r.app.Summary.OperationOf(r.request)
+	if o == nil || !o.Phase.Ended() {
 		return
 	}
 	if o.Phase != gitops.OperationSucceeded {

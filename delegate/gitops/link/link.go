@@ -38,6 +38,7 @@ type Config struct {
 const (
 	leading   = 300 * time.Millisecond // between a change and its report
 	firstWait = time.Second            // after an error; doubled with each
+	soonWait  = 2 * time.Second // for an agent that isn't saved yet
 	longWait  = time.Minute
 	wholeLook = time.Hour // between looks at all documents
 )
@@ -124,7 +125,11 @@ func (l *Link) Run(ctx context.Context) error {
 		if time.Since(began) > longWait {
 			wait = firstWait
 		}
-		l.Log.WarnContext(ctx, "the control plane can't be reached; what is known goes on", "agent", l.Hello.Agent.ID, "again", wait, "error", err)
+		why := "the control plane can't be reached; what is known goes on"
+		if fault.Is(err, fault.NotFound) { // somebody is about to make it
+			why, wait = "the agent isn't saved; \"slipway gitops agent create\" does that", min(wait, soonWait)
+		}
+		l.Log.WarnContext(ctx, why, "agent", l.Hello.Agent.ID, "again", wait, "error", err)
 		if err := pause(ctx, wait); err != nil {
 			return err
 		}

@@ -368,7 +368,7 @@ func (a *app) show() {
 	a.operating = a.rec.Run != nil
 	a.r.mu.Unlock()
 	if !same && a.r.cfg.Report != nil {
-		v := View{ApplicationStatus: s, Request: a.rec.Request}
+		v := View{ApplicationStatus: s, Request: a.rec.Request, Before: a.rec.Before}
 		if h := a.rec.Hold; h != nil {
 			v.Held = revisionsOf(h.Revisions)
 		}

@@ -25,6 +25,11 @@ func (a *app) begin(ctx context.Context, o gitops.Operation, heal bool) {
 		o.Sync = &gitops.SyncRequest{}
 	}
 	run := &run{Operation: o, Heal: heal}
+	if s := a.rec.Status.OperationState; s != nil && a.rec.Request != "" { // who asked may not have seen its end yet
+		was := *s
+		was.SyncResult, was.Operation = nil, gitops.Operation{InitiatedBy: s.Operation.InitiatedBy}
+		a.rec.Before = &Ended{Request: a.rec.Request, State: was}
+	}
 	a.rec.Request = ""
 	if !o.InitiatedBy.Automated {
 		a.rec.Request = a.rec.Asked

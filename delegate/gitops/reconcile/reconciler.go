@@ -45,7 +45,14 @@ type View struct {
 	gitops.ApplicationStatus
 
 	Request string // whose the last operation is; empty: nobody asked for it
+	Before  *Ended // the last one before it that somebody asked for
 	Held    string // at which revision; empty: it isn't
+}
+
+// Ended is an operation that has ended, with the request for it.
+type Ended struct {
+	Request string                `json:"request"`
+	State   gitops.OperationState `json:"state"` // without what was asked for and what was done to each object
 }
 
 // Key names an application of the agent. Its namespace is empty for the agent's own.

@@ -41,8 +41,10 @@ type record struct {
 	Heals     []heal          `json:"heals,omitempty"`
 	// Asked is the id of the request for the last operation, and Document the
 	// operation of the document that was begun: neither is begun again.
-	Asked    string            `json:"asked,omitempty"`
-	Request  string            `json:"request,omitempty"` // of OperationState; empty: nobody's
+	Asked   string `json:"asked,omitempty"`
+	Request string `json:"request,omitempty"` // of OperationState; empty: nobody's
+	// Before is the last operation before OperationState that was asked for.
+	Before   *Ended            `json:"before,omitempty"`
 	Document *gitops.Operation `json:"document,omitempty"`
 	Hold     *hold             `json:"hold,omitempty"`
 	// Forgotten is when the application's document went.

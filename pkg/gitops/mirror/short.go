@@ -16,10 +16,12 @@ func short(s protocol.Summary) protocol.Summary {
 	s.Sync.Revision, s.Health.Message, s.Hold = cut(s.Sync.Revision), cut(s.Health.Message), cut(s.Hold)
 	s.Sync.Revisions = each(s.Sync.Revisions, mostImages)
 	s.Images, s.URLs = each(s.Images, mostImages), each(s.URLs, mostURLs)
-	if s.Operation != nil {
-		o := *s.Operation
-		o.Message = cut(o.Message)
-		s.Operation = &o
+	for _, o := range []**protocol.OperationSummary{&s.Operation, &s.Requested} {
+		if *o != nil {
+			short := **o
+			short.Message = cut(short.Message)
+			*o = &short
+		}
 	}
 	if len(s.Conditions) > mostConditions {
 		s.Conditions = s.Conditions[:mostConditions]

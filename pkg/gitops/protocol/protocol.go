@@ -117,11 +117,31 @@ type Summary struct {
 	Sync       SyncSummary         `json:"sync"`
 	Health     gitops.HealthStatus `json:"health"`
 	Operation  *OperationSummary   `json:"operation,omitempty"` // the last one, or the one under way
+	Requested  *OperationSummary   `json:"requested,omitempty"` // the last before it that somebody asked for
 	Counts     Counts              `json:"counts"`
 	Conditions []gitops.Condition  `json:"conditions,omitempty"`
 	Images     []string            `json:"images,omitempty"`
 	URLs       []string            `json:"urls,omitempty"`
 	Hold       string              `json:"hold,omitempty"` // the revision that it is held at
+}
+
+// OperationOf is the operation that a request began; nil if it can't be seen, since
+// it hasn't begun or others have hidden it.
+func (s Summary) OperationOf(request string) *OperationSummary {
+	for _, o := range []*OperationSummary{s.Operation, s.Requested} {
+		if o != nil && o.Request == request {
+			return o
+		}
+	}
+	return nil
+}
+
+// Hidden says whether others that were asked for hide the operation of a request
+// that was made at a time. Operations of one application follow each other, so it
+// has ended. The time is another clock's than the agent's.
+func (s Summary) Hidden(request string, at time.Time) bool {
+	const apart = 5 * time.Second
+	return s.OperationOf(request) == nil && s.Requested != nil && s.Requested.StartedAt.After(at.Add(apart))
 }
 
 // SyncSummary is gitops.SyncStatus without what was compared.
