@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # The demonstration. "start" brings up a Kubernetes control plane on this machine, or takes the one that KUBECONFIG
-# names if DEMO_CLUSTER is "current", starts Slipway and deploys the guestbook in three ways; "stop" stops what start
-# brought up. Both may come twice. Its state is in a folder of its own: it touches no configuration of yours.
+# names if DEMO_CLUSTER is "current", starts Slipway and deploys the guestbook by three pipelines and by GitOps; "stop" stops
+# what start brought up. Both may come twice. Its state is in a folder of its own: it touches no configuration of yours.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 
@@ -92,6 +92,23 @@ background() {
 	echo $! >"$state/$name.pid"
 }
 
+# halt NAME: ends it, if it runs.
+halt() {
+	if alive "$1"; then
+		kill "$(cat "$state/$1.pid")"
+		while alive "$1"; do sleep 0.1; done
+	fi
+	rm -f "$state/$1.pid"
+}
+
+# renew UID: begins anew in another cluster than the last time. A GitOps agent belongs to one.
+renew() {
+	[ "$(cat "$state/cluster" 2>/dev/null)" != "$1" ] || return 0
+	halt slipway
+	rm -rf "$state/data"
+	echo "$1" >"$state/cluster"
+}
+
 # until_ready NAME COMMAND...: waits until a command succeeds; 20 s at most.
 until_ready() {
 	local name=$1
@@ -125,14 +142,15 @@ start() {
 		KUBECONFIG=$(bin/testcluster up)
 		export KUBECONFIG
 	fi
+	renew "$("${kubectl[@]}" get namespace kube-system -o 'jsonpath={.metadata.uid}')"
 	for namespace in guestbook guestbook-bluegreen; do
 		"${kubectl[@]}" get namespace "$namespace" >/dev/null 2>&1 || "${kubectl[@]}" create namespace "$namespace"
 	done
 
 	say "A Git repository with the manifests, and Slipway with a delegate in it"
-	background gitserve bin/gitserve -addr 127.0.0.1:7490 examples/guestbook/repo
+	background gitserve bin/gitserve -addr 127.0.0.1:7490 -keep "$state/git" examples/guestbook/repo
 	until_ready gitserve git ls-remote http://127.0.0.1:7490/guestbook.git
-	background slipway bin/slipway serve --addr 127.0.0.1:7491 --data "$state/data"
+	background slipway bin/slipway serve --addr 127.0.0.1:7491 --data "$state/data" --gitops demo
 	until_ready slipway bin/slipway delegates
 	bin/slipway delegates
 
@@ -146,8 +164,10 @@ start() {
 		bin/slipway run "$pipeline" --input "variables.image=nginx:1.$((RANDOM % 20 + 10))-alpine" --follow
 	done
 
+	gitops
+
 	say "What runs in the cluster"
-	for namespace in guestbook guestbook-bluegreen; do
+	for namespace in guestbook guestbook-bluegreen guestbook-gitops; do
 		"${kubectl[@]}" -n "$namespace" get deployments,services,pods -o wide --no-headers
 	done
 	done_with_part
@@ -162,15 +182,57 @@ Stop it all with:
 END
 }
 
+# gitops has the agent keep an application as Git has it.
+gitops() {
+	say "GitOps: slipway apply -f examples/guestbook/gitops --agent demo"
+	bin/slipway apply -f examples/guestbook/gitops --agent demo
+	shown bin/slipway gitops app wait guestbook --sync --health --timeout 60
+
+	say "GitOps: somebody scales it to 7, and the agent puts that back"
+	shown "${kubectl[@]}" -n guestbook-gitops scale deployment guestbook --replicas 7
+	local scaled
+	scaled=$(now)
+	until [ "$(replicas)" = 2 ]; do
+		if [ $(($(now) - scaled)) -gt 20000 ]; then
+			echo "demo: nobody put it back within 20 s; the log of Slipway is $state/slipway.log" >&2
+			exit 1
+		fi
+		sleep 0.02
+	done
+	printf 'It has 2 replicas again, after %s.\n' "$(seconds $(($(now) - scaled)))"
+
+	say "GitOps: a commit that is pushed, and what it was before"
+	push
+	shown bin/slipway gitops app sync guestbook --timeout 60
+	shown bin/slipway gitops app history guestbook
+	shown bin/slipway gitops app rollback guestbook "$(bin/slipway gitops app history guestbook | awk 'NR == 3 { print $1 }')" --timeout 60
+	shown bin/slipway gitops app get guestbook
+}
+
+# shown COMMAND...: says a command, and runs it.
+shown() {
+	printf '$ %s\n' "${*/#bin\/slipway/slipway}"
+	"$@"
+}
+
+replicas() { "${kubectl[@]}" -n guestbook-gitops get deployment guestbook -o 'jsonpath={.spec.replicas}'; }
+
+# push commits another image of the application to the repository.
+push() {
+	local image
+	rm -rf "$state/checkout"
+	git clone --quiet "$state/git/guestbook.git" "$state/checkout"
+	image=nginx:1.$((28 + $(git -C "$state/checkout" rev-list --count HEAD)))-alpine
+	sed -i.before "s|image: .*|image: $image|" "$state/checkout/gitops/guestbook.yaml"
+	git -C "$state/checkout" -c user.name=demo -c user.email=demo@example.com commit --quiet --message "Use $image" gitops/guestbook.yaml
+	git -C "$state/checkout" push --quiet
+	printf 'Pushed: %s\n' "$(git -C "$state/checkout" log -1 --format='%h %s')"
+}
+
 stop() {
 	[ -x bin/testcluster ] || go build -o bin/ ./cmd/testcluster
-	for name in slipway gitserve; do
-		if alive "$name"; then
-			kill "$(cat "$state/$name.pid")"
-			while alive "$name"; do sleep 0.1; done
-		fi
-		rm -f "$state/$name.pid"
-	done
+	halt slipway
+	halt gitserve
 	bin/testcluster down
 }
 

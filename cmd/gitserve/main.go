@@ -2,7 +2,8 @@
 // repository over HTTP on this machine, for the demonstration: Slipway fetches
 // manifests from Git, and the demonstration brings its own.
 //
-// It is no Git server for anything else: what is pushed is refused.
+// It is no Git server for anything else: what is pushed over HTTP is refused. Who
+// owns the machine's folder pushes to that.
 package main
 
 import (
@@ -24,25 +25,30 @@ import (
 func main() {
 	addr := flag.String("addr", "127.0.0.1:7490", "address to listen at")
 	name := flag.String("name", "guestbook.git", "name of the repository")
+	keep := flag.String("keep", "", "folder to make the repository in, where git can push to it; what was there is lost (default: one that goes in the end)")
 	flag.Parse()
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	defer stop()
-	if err := serve(ctx, *addr, *name, flag.Arg(0)); err != nil {
+	if err := serve(ctx, *addr, *name, *keep, flag.Arg(0)); err != nil {
 		fmt.Fprintln(os.Stderr, "gitserve:", err)
 		stop()
 		os.Exit(1) //nolint:gocritic // stop was called
 	}
 }
 
-func serve(ctx context.Context, addr, name, folder string) error {
+func serve(ctx context.Context, addr, name, root, folder string) error {
 	if folder == "" {
 		return errors.New("name the folder to serve")
 	}
-	root, err := os.MkdirTemp("", "gitserve-")
-	if err != nil {
+	if root == "" {
+		var err error
+		if root, err = os.MkdirTemp("", "gitserve-"); err != nil {
+			return err
+		}
+		defer os.RemoveAll(root)
+	} else if err := os.RemoveAll(filepath.Join(root, name)); err != nil {
 		return err
 	}
-	defer os.RemoveAll(root)
 	if err := gitserver.Repository(ctx, filepath.Join(root, name), folder, "main"); err != nil {
 		return err
 	}

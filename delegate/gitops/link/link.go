@@ -38,7 +38,7 @@ type Config struct {
 const (
 	leading   = 300 * time.Millisecond // between a change and its report
 	firstWait = time.Second            // after an error; doubled with each
-	soonWait  = 2 * time.Second // for an agent that isn't saved yet
+	soonWait  = 2 * time.Second        // for an agent that isn't saved yet
 	longWait  = time.Minute
 	wholeLook = time.Hour // between looks at all documents
 )
@@ -125,11 +125,12 @@ func (l *Link) Run(ctx context.Context) error {
 		if time.Since(began) > longWait {
 			wait = firstWait
 		}
-		why := "the control plane can't be reached; what is known goes on"
 		if fault.Is(err, fault.NotFound) { // somebody is about to make it
-			why, wait = "the agent isn't saved; \"slipway gitops agent create\" does that", min(wait, soonWait)
+			wait = min(wait, soonWait)
+			l.Log.WarnContext(ctx, "the agent isn't saved; \"slipway gitops agent create\" does that", "agent", l.Hello.Agent.ID, "again", wait, "error", err)
+		} else {
+			l.Log.WarnContext(ctx, "the control plane can't be reached; what is known goes on", "agent", l.Hello.Agent.ID, "again", wait, "error", err)
 		}
-		l.Log.WarnContext(ctx, why, "agent", l.Hello.Agent.ID, "again", wait, "error", err)
 		if err := pause(ctx, wait); err != nil {
 			return err
 		}
