@@ -295,7 +295,11 @@ func (a *app) look(ctx context.Context, since time.Time, hard bool) (*target, []
 	if err != nil {
 		return nil, nil, err
 	}
-	if a.target != nil && !hard && slices.Equal(found.Revisions, a.target.revisions) && reflect.DeepEqual(sources, a.target.sources) {
+	can, err := a.site.abilities(a.r.clock(), hard)
+	if err != nil {
+		return nil, nil, err
+	}
+	if a.target != nil && !hard && slices.Equal(found.Revisions, a.target.revisions) && reflect.DeepEqual(sources, a.target.sources) && can.same(a.target.can) {
 		return a.target, slices.Concat(found.Conditions, a.target.notices), nil
 	}
 	t, err := a.render(ctx, sources, found.Revisions, hard)
@@ -307,9 +311,13 @@ func (a *app) look(ctx context.Context, since time.Time, hard bool) (*target, []
 
 // render gives the target of some revisions.
 func (a *app) render(ctx context.Context, sources []gitops.Source, revisions []string, hard bool) (*target, error) {
+	can, err := a.site.abilities(a.r.clock(), false)
+	if err != nil {
+		return nil, err
+	}
 	q := render.Request{
 		App: a.key.Name, Namespace: a.doc.Spec.Destination.Namespace, Project: a.doc.Spec.Project,
-		Sources: sources, Revisions: revisions, Known: &a.docs.Known, Hard: hard,
+		Sources: sources, Revisions: revisions, Known: &a.docs.Known, KubeVersion: can.version, APIVersions: can.kinds, Hard: hard,
 	}
 	if a.target != nil {
 		q.Have = a.target.key
@@ -320,14 +328,14 @@ func (a *app) render(ctx context.Context, sources []gitops.Source, revisions []s
 	}
 	if a.target != nil && out.Objects == nil && out.Key == a.target.key {
 		t := *a.target
-		t.sources, t.revisions, t.notices = sources, revisions, slices.Concat(out.Conditions, t.left)
+		t.sources, t.revisions, t.can, t.notices = sources, revisions, can, slices.Concat(out.Conditions, t.left)
 		return &t, nil
 	}
 	t, err := a.prepare(a.doc.Spec.Destination.Namespace, out.Objects)
 	if err != nil {
 		return nil, err
 	}
-	t.key, t.sources, t.revisions, t.notices, t.unstable = out.Key, sources, revisions, slices.Concat(out.Conditions, t.left), out.Unstable
+	t.key, t.sources, t.revisions, t.can, t.notices, t.unstable = out.Key, sources, revisions, can, slices.Concat(out.Conditions, t.left), out.Unstable
 	return t, nil
 }
 

@@ -16,6 +16,7 @@ import (
 	"github.com/slipway-cd/slipway/delegate/applying"
 	"github.com/slipway-cd/slipway/delegate/gitops/live"
 	"github.com/slipway-cd/slipway/delegate/gitops/script"
+	"github.com/slipway-cd/slipway/delegate/helm/chart"
 	"github.com/slipway-cd/slipway/pkg/fault"
 	"github.com/slipway-cd/slipway/pkg/gitops"
 )
@@ -37,6 +38,10 @@ type site struct {
 	// hidden are kinds of objects of the whole cluster where only namespaces are
 	// looked into.
 	hidden map[schema.GroupKind]bool
+
+	telling sync.Mutex // one asks at a time what the cluster can do
+	can     abilities
+	told    time.Time // when it said so
 
 	asking   sync.Mutex // one asks at a time whether the cluster is there
 	heard    time.Time  // when it answered last
@@ -123,6 +128,39 @@ func (s *site) probe(ctx context.Context) error {
 		return fault.New(fault.Unavailable, "it answers with status %d", resp.StatusCode).Causing(fault.Connectivity)
 	}
 	return nil
+}
+
+// abilities are what a cluster can do, as charts ask for it. They aren't changed.
+type abilities struct {
+	version string   // of Kubernetes
+	kinds   []string // group/version and group/version/Kind, sorted
+}
+
+func (a abilities) same(b abilities) bool {
+	return a.version == b.version && slices.Equal(a.kinds, b.kinds)
+}
+
+// abilities are those of the cluster. It is asked for its version from time to time:
+// another one has other kinds. Kinds that somebody defines the watch hears of. What
+// is known of either doesn't count if it is to be found out anew.
+func (s *site) abilities(now time.Time, anew bool) (abilities, error) {
+	s.telling.Lock()
+	defer s.telling.Unlock()
+	if anew {
+		s.cluster.Mapper.Reset()
+	} else if now.Before(s.told.Add(freshFor)) {
+		return s.can, nil
+	}
+	found, err := chart.Capabilities(s.cluster.Kinds)
+	if err == nil && s.can.version != "" && found.KubeVersion.Version != s.can.version {
+		s.cluster.Mapper.Reset()
+		found, err = chart.Capabilities(s.cluster.Kinds)
+	}
+	if err != nil {
+		return abilities{}, err
+	}
+	s.can, s.told = abilities{version: found.KubeVersion.Version, kinds: slices.Sorted(slices.Values(found.APIVersions))}, now
+	return s.can, nil
 }
 
 // sees says whether objects of a kind are looked at. The lock is held.

@@ -23,7 +23,8 @@ type target struct {
 	key       string // of the rendering
 	sources   []gitops.Source
 	revisions []string
-	objects   []wanted // hooks among them, in the order of their keys
+	can       abilities // of the cluster that it was rendered for
+	objects   []wanted  // hooks among them, in the order of their keys
 	index     map[object.Key]int
 	defines   map[schema.GroupKind]bool // kinds that it brings: whether they are namespaced
 	notices   []gitops.Condition
