@@ -105,7 +105,7 @@ func KeyOf(e *entity.Entity) store.EntityKey {
 	case ref.Infrastructure, ref.Trigger, ref.InputSet, ref.OverlayInputSet, ref.GitOpsSettings, ref.GitOpsCertificate, ref.GitOpsGPGKey,
 		ref.GitOpsRepoCredentials, ref.GitOpsRepository, ref.GitOpsCluster, ref.GitOpsProject:
 		key.Scope, key.Env = e.Parent.Scope, e.Parent.ID
-	case ref.Overrides, ref.ServiceOverrides, ref.GitOpsApplication:
+	case ref.Overrides, ref.ServiceOverrides, ref.GitOpsApplicationSet, ref.GitOpsApplication:
 		key.Env = e.Parent.Text(e.Scope)
 	case ref.Template:
 		key = templatestore.VersionKey(ref.Ref{Scope: e.Scope, ID: e.Identifier.Value}, e.Template.VersionLabel.Value)

@@ -19,6 +19,7 @@ import (
 	"github.com/slipway-cd/slipway/pkg/document"
 	"github.com/slipway-cd/slipway/pkg/gitops"
 	"github.com/slipway-cd/slipway/pkg/gitops/access"
+	"github.com/slipway-cd/slipway/pkg/gitops/appset"
 	"github.com/slipway-cd/slipway/pkg/gitops/argo"
 	"github.com/slipway-cd/slipway/pkg/ref"
 	"github.com/slipway-cd/slipway/pkg/swimlane"
@@ -57,6 +58,7 @@ type Entity struct {
 	Variable        *ScopeVariable
 	GitOpsAgent     *gitops.Agent
 	Application     *gitops.Application
+	ApplicationSet  *appset.Set
 	AppProject      *gitops.Project
 	Repository      *access.Repository // gitopsRepository and gitopsRepoCredentials
 	Cluster         *access.Cluster
@@ -215,6 +217,8 @@ func (d *decoder) entity(v yamldoc.Value, e *Entity) {
 		e.Cluster = agents{d}.cluster(v, e)
 	case ref.GitOpsProject:
 		e.AppProject = agents{d}.project(v, e)
+	case ref.GitOpsApplicationSet:
+		e.ApplicationSet = agents{d}.applicationSet(v, e)
 	case ref.GitOpsApplication:
 		e.Application = agents{d}.application(v, e)
 	}

@@ -4,6 +4,7 @@ import (
 	"github.com/slipway-cd/slipway/pkg/document"
 	"github.com/slipway-cd/slipway/pkg/gitops"
 	"github.com/slipway-cd/slipway/pkg/gitops/access"
+	"github.com/slipway-cd/slipway/pkg/gitops/appset"
 	"github.com/slipway-cd/slipway/pkg/gitops/argo"
 	"github.com/slipway-cd/slipway/pkg/ref"
 	"github.com/slipway-cd/slipway/pkg/yamldoc"
@@ -15,7 +16,7 @@ const noAgent = "NO_AGENT"
 // argoKinds are the kinds that documents of Argo CD are saved as.
 func argoKinds() map[string]ref.Kind {
 	return map[string]ref.Kind{
-		argo.KindApplication: ref.GitOpsApplication, argo.KindAppProject: ref.GitOpsProject, argo.KindRepository: ref.GitOpsRepository,
+		argo.KindApplication: ref.GitOpsApplication, argo.KindApplicationSet: ref.GitOpsApplicationSet, argo.KindAppProject: ref.GitOpsProject, argo.KindRepository: ref.GitOpsRepository,
 		argo.KindRepoCredentials: ref.GitOpsRepoCredentials, argo.KindCluster: ref.GitOpsCluster, argo.KindSettings: ref.GitOpsSettings,
 	}
 }
@@ -25,7 +26,7 @@ func decodeArgo(root yamldoc.Value, r *yamldoc.Report, o Options) *Entity {
 	kind, ok := argoKinds()[argo.Kind(root.Node)]
 	if !ok {
 		found := document.Child(root, "kind")
-		r.Errorf(found, unknownKind, "found the kind %q of Argo CD; want %s or %s", argo.Kind(root.Node), argo.KindApplication, argo.KindAppProject)
+		r.Errorf(found, unknownKind, "found the kind %q of Argo CD; want %s, %s or %s", argo.Kind(root.Node), argo.KindApplication, argo.KindApplicationSet, argo.KindAppProject)
 		return nil
 	}
 	e := &Entity{Kind: kind, Doc: root.Node, Scope: o.Scope}
@@ -57,6 +58,9 @@ func (d agents) object(e *Entity, v yamldoc.Value) gitops.Meta {
 	case ref.GitOpsApplication:
 		e.Application = argo.Application(d.Decoder, v)
 		m = e.Application.Meta
+	case ref.GitOpsApplicationSet:
+		e.ApplicationSet = argo.ApplicationSet(d.Decoder, v)
+		m = e.ApplicationSet.Meta
 	case ref.GitOpsProject:
 		e.AppProject = argo.AppProject(d.Decoder, v)
 		m = e.AppProject.Meta
@@ -171,6 +175,18 @@ func (d agents) application(v yamldoc.Value, e *Entity) *gitops.Application {
 		d.within(e, document.Child(v, "app"), a.Meta)
 	}
 	return a
+}
+
+func (d agents) applicationSet(v yamldoc.Value, e *Entity) *appset.Set {
+	s := &appset.Set{}
+	d.Fields(v, document.Merge(d.envelope(e, "appset", func(v yamldoc.Value) { s = argo.ApplicationSet(d.Decoder, v) }), document.Keys{
+		"identifier": d.Idle("a set is known by its name", d.Text(nil)), "owner": document.Nothing, "upsert": document.Nothing,
+	}))
+	d.Need(v, "agentIdentifier", "appset")
+	if v.Node.Get("appset") != nil {
+		d.within(e, document.Child(v, "appset"), s.Meta)
+	}
+	return s
 }
 
 // alike are the keys of what Harness names by an identifier.

@@ -46,6 +46,7 @@ const (
 	GitOpsRepository      Kind = "gitopsRepository"
 	GitOpsCluster         Kind = "gitopsCluster"
 	GitOpsProject         Kind = "gitopsProject"
+	GitOpsApplicationSet  Kind = "gitopsApplicationSet"
 	GitOpsApplication     Kind = "gitopsApplication"
 )
 
@@ -53,7 +54,7 @@ const (
 // what is named comes before what names it.
 func Kinds() []Kind {
 	return []Kind{Secret, Variable, Connector, UserGroup, Template, Service, Environment, Infrastructure, EnvironmentGroup, Overrides, ServiceOverrides, Pipeline, InputSet, OverlayInputSet, Trigger,
-		GitOpsAgent, GitOpsSettings, GitOpsCertificate, GitOpsGPGKey, GitOpsRepoCredentials, GitOpsRepository, GitOpsCluster, GitOpsProject, GitOpsApplication}
+		GitOpsAgent, GitOpsSettings, GitOpsCertificate, GitOpsGPGKey, GitOpsRepoCredentials, GitOpsRepository, GitOpsCluster, GitOpsProject, GitOpsApplicationSet, GitOpsApplication}
 }
 
 // OfGitOps says whether a kind is one of GitOps: in its documents a text with
@@ -61,8 +62,10 @@ func Kinds() []Kind {
 func OfGitOps(kind Kind) bool { return kind == GitOpsAgent || Parent(kind) == GitOpsAgent }
 
 // AtAgent says whether entities of a kind live where their GitOps agent does.
-// Applications have a scope of their own.
-func AtAgent(kind Kind) bool { return Parent(kind) == GitOpsAgent && kind != GitOpsApplication }
+// Applications, and sets of them, have a scope of their own.
+func AtAgent(kind Kind) bool {
+	return Parent(kind) == GitOpsAgent && kind != GitOpsApplication && kind != GitOpsApplicationSet
+}
 
 // HoldsValues says whether documents of a kind bring values that are kept apart
 // from their text, and that nobody is shown.
@@ -83,7 +86,8 @@ func Parent(kind Kind) Kind {
 		return Environment
 	case Trigger, InputSet, OverlayInputSet:
 		return Pipeline
-	case GitOpsSettings, GitOpsCertificate, GitOpsGPGKey, GitOpsRepoCredentials, GitOpsRepository, GitOpsCluster, GitOpsProject, GitOpsApplication:
+	case GitOpsSettings, GitOpsCertificate, GitOpsGPGKey, GitOpsRepoCredentials, GitOpsRepository, GitOpsCluster, GitOpsProject,
+		GitOpsApplicationSet, GitOpsApplication:
 		return GitOpsAgent
 	case Pipeline, Service, Environment, EnvironmentGroup, Connector, Secret, Template, UserGroup, Variable, GitOpsAgent:
 	}
@@ -211,7 +215,7 @@ func CheckID(kind Kind, id string) error {
 		re, allowed = secretID, "letters, digits, _, $ and -"
 	case Pipeline:
 		re, allowed = strictID, "letters, digits and _"
-	case GitOpsProject, GitOpsApplication, GitOpsSettings:
+	case GitOpsProject, GitOpsApplicationSet, GitOpsApplication, GitOpsSettings:
 		return checkObjectName(id)
 	case GitOpsCertificate, GitOpsGPGKey, GitOpsRepoCredentials, GitOpsRepository, GitOpsCluster: // which may be Argo CD's, too
 		if checkObjectName(id) == nil {

@@ -38,10 +38,19 @@ type Template struct {
 	Spec gitops.ApplicationSpec `json:"spec,omitzero"`
 }
 
+// What a set may do to its applications: make them, and change, delete or do all with
+// those that there are.
+const (
+	CreateOnly   = "create-only"
+	CreateUpdate = "create-update"
+	CreateDelete = "create-delete"
+	SyncAll      = "sync" // as if nothing is said
+)
+
 // SyncPolicy is what a set may do to its applications.
 type SyncPolicy struct {
 	PreserveResourcesOnDeletion bool   `json:"preserveResourcesOnDeletion,omitempty"`
-	ApplicationsSync            string `json:"applicationsSync,omitempty"` // create-only, create-update, create-delete or sync, as if empty
+	ApplicationsSync            string `json:"applicationsSync,omitempty"`
 }
 
 // Strategy is in which order a set's applications are synced and deleted.

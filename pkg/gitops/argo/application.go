@@ -14,7 +14,7 @@ import (
 
 // Application reads an Application.
 func Application(from *document.Decoder, v yamldoc.Value) *gitops.Application {
-	d := decoder{from, nil}
+	d := decoder{Decoder: from}
 	a := &gitops.Application{}
 	d.object(v, KindApplication, &a.Meta, document.Keys{
 		"spec": whole(d, &a.Spec, applicationSpec), "operation": part(d, &a.Operation, operation),
@@ -24,10 +24,16 @@ func Application(from *document.Decoder, v yamldoc.Value) *gitops.Application {
 
 func applicationSpec(d decoder, v yamldoc.Value) gitops.ApplicationSpec {
 	var s gitops.ApplicationSpec
-	d.Named(v, "gitopsApplicationSpec")
+	to := destination
+	if d.template {
+		d.Named(v, "gitopsTemplateSpec")
+		to = place
+	} else {
+		d.Named(v, "gitopsApplicationSpec")
+	}
 	d.Fields(v, document.Keys{
 		"project":     d.text(&s.Project),
-		"destination": whole(d, &s.Destination, destination),
+		"destination": whole(d, &s.Destination, to),
 		"source":      part(d, &s.Source, source),
 		"sources": func(v yamldoc.Value) {
 			list(d, &s.Sources, source)(v)
@@ -47,6 +53,9 @@ func applicationSpec(d decoder, v yamldoc.Value) gitops.ApplicationSpec {
 			}
 		},
 	})
+	if d.template {
+		return s // a generator, or a patch, may bring the rest
+	}
 	d.Need(v, "destination")
 	if v.Is(yamldoc.Mapping) && len(s.All()) == 0 && v.Node.Get("sourceHydrator") == nil {
 		d.Warnf(v, noSource, "it has neither a source nor sources, so there is nothing to deploy")
@@ -61,7 +70,7 @@ func (d decoder) refs(v yamldoc.Value, all []gitops.Source) {
 	}
 	first := map[string]bool{}
 	for i, s := range all {
-		if s.Ref != "" && first[s.Ref] {
+		if s.Ref != "" && first[s.Ref] && !d.open(s.Ref) {
 			at := yamldoc.Sub(v.Node.Items[i], v.Path)
 			d.Errorf(document.Child(at, "ref"), document.DuplicateIdentifier, "the ref %q stands twice; files by $%[1]s would be of either", s.Ref)
 		}
@@ -178,7 +187,7 @@ func ignoredPaths(d decoder, r *gitops.IgnoreRule) document.Keys {
 		"jsonPointers": func(v yamldoc.Value) {
 			d.words(&r.JSONPointers)(v)
 			for item := range document.Literals(v) {
-				if !strings.HasPrefix(item.Node.Value, "/") {
+				if !strings.HasPrefix(item.Node.Value, "/") && !d.open(item.Node.Value) {
 					d.Errorf(item, badPointer, "found %q; a JSON pointer begins with /, such as /spec/replicas", yamldoc.Shorten(item.Node.Value))
 				}
 			}
@@ -186,7 +195,7 @@ func ignoredPaths(d decoder, r *gitops.IgnoreRule) document.Keys {
 		"jqPathExpressions": func(v yamldoc.Value) {
 			d.words(&r.JQPathExpressions)(v)
 			for item := range document.Literals(v) {
-				if _, err := gojq.Parse("del(" + item.Node.Value + ")"); err != nil {
+				if _, err := gojq.Parse("del(" + item.Node.Value + ")"); err != nil && !d.open(item.Node.Value) {
 					d.Errorf(item, badPath, "%q is no path of jq, such as .spec.containers[].image: %v", yamldoc.Shorten(item.Node.Value), err)
 				}
 			}

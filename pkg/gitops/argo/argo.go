@@ -20,10 +20,11 @@ import (
 	"github.com/slipway-cd/slipway/pkg/yamldoc"
 )
 
-// The kinds of documents. Those behind the first two are Secrets and ConfigMaps to
+// The kinds of documents. Those behind the first three are Secrets and ConfigMaps to
 // Kubernetes.
 const (
 	KindApplication     = "Application"
+	KindApplicationSet  = "ApplicationSet"
 	KindAppProject      = "AppProject"
 	KindRepository      = "Repository"
 	KindRepoCredentials = "RepoCredentials"
@@ -56,7 +57,7 @@ func Kind(doc *yamldoc.Node) string {
 
 // Kinds are those that are saved.
 func Kinds() []string {
-	return []string{KindApplication, KindAppProject, KindRepository, KindRepoCredentials, KindCluster, KindSettings}
+	return []string{KindApplication, KindApplicationSet, KindAppProject, KindRepository, KindRepoCredentials, KindCluster, KindSettings}
 }
 
 // AnnotationAgent says in a document which agent it is for.
@@ -96,6 +97,9 @@ const (
 type decoder struct {
 	*document.Decoder
 	values *Values // of a document that has such
+	// template says that texts may hold parameters, and that what is missing may yet
+	// come.
+	template bool
 }
 
 func (d decoder) text(to *string) document.Rule {
@@ -209,7 +213,7 @@ func metadata(d decoder, v yamldoc.Value) gitops.Meta {
 func (d decoder) duration(to *string) document.Rule {
 	return func(v yamldoc.Value) {
 		*to = d.String(v).Value
-		if *to != "" && !isDuration(*to) {
+		if *to != "" && !isDuration(*to) && !d.open(*to) {
 			d.Errorf(v, document.WrongValue, "found %q; want a duration such as 30s or 3m", yamldoc.Shorten(*to))
 		}
 	}

@@ -17,7 +17,7 @@ import (
 // wrong says nothing.
 func ReadSettings(data map[string]string) settings.Settings {
 	_, report := yamldoc.Parse("", nil)
-	d := decoder{document.New(report.Resolved()), nil}
+	d := decoder{Decoder: document.New(report.Resolved())}
 	var out settings.Settings
 	for _, key := range slices.Sorted(maps.Keys(data)) {
 		d.setting(yamldoc.Sub(nil, key), key, data[key], &out)
@@ -104,7 +104,7 @@ func (d decoder) setting(v yamldoc.Value, key, text string, to *settings.Setting
 func (d decoder) inside(v yamldoc.Value, text string, read func(decoder, yamldoc.Value)) {
 	docs, report := yamldoc.Parse("", []byte(text))
 	if len(docs) == 1 && !report.Failed() {
-		read(decoder{document.New(report.Resolved()), nil}, yamldoc.Sub(docs[0], ""))
+		read(decoder{Decoder: document.New(report.Resolved())}, yamldoc.Sub(docs[0], ""))
 	} else if len(docs) > 1 {
 		d.Errorf(v, document.WrongValue, "found %d documents in the text; want one", len(docs))
 	}

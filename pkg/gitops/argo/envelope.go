@@ -11,7 +11,7 @@ import (
 // Repository reads a repository in Harness's words. Which values of the others are
 // its credentials, and which say who makes them, stands beside it.
 func Repository(from *document.Decoder, r *access.Repository, values *Values) document.Rule {
-	d := decoder{from, values}
+	d := decoder{Decoder: from, values: values}
 	address := "repo"
 	if r.Template {
 		address = "url"
@@ -35,7 +35,7 @@ func Repository(from *document.Decoder, r *access.Repository, values *Values) do
 
 // ECR reads how the login of a registry of AWS is made.
 func ECR(from *document.Decoder, r *access.Repository, values *Values) document.Rule {
-	d := decoder{from, values}
+	d := decoder{Decoder: from, values: values}
 	return func(v yamldoc.Value) {
 		ecr := &access.ECR{}
 		d.Fields(v, document.Keys{
@@ -55,7 +55,7 @@ func ECR(from *document.Decoder, r *access.Repository, values *Values) document.
 
 // Cluster reads a cluster in Harness's words.
 func Cluster(from *document.Decoder, c *access.Cluster, values *Values) document.Rule {
-	d := decoder{from, values}
+	d := decoder{Decoder: from, values: values}
 	return func(v yamldoc.Value) {
 		d.Fields(v, document.Keys{
 			"server": d.address(&c.Server), "name": d.text(&c.Name), "namespaces": d.words(&c.Namespaces), "project": d.text(&c.Project),
@@ -94,7 +94,7 @@ func (d decoder) apartIn(v yamldoc.Value, open ...string) {
 
 // Certificate reads what a host is known by, in Harness's words.
 func Certificate(from *document.Decoder, c *access.Certificate) document.Keys {
-	d := decoder{from, nil}
+	d := decoder{Decoder: from}
 	return document.Keys{
 		"serverName": d.text(&c.Server), "certType": func(v yamldoc.Value) { c.Type = d.Enum(v, access.CertificateHTTPS, access.CertificateSSH).Value },
 		"certSubType": d.text(&c.SubType), "certInfo": document.Nothing,
@@ -112,7 +112,7 @@ func Certificate(from *document.Decoder, c *access.Certificate) document.Keys {
 
 // CheckCertificate says what is wrong with one.
 func CheckCertificate(from *document.Decoder, v yamldoc.Value, c *access.Certificate) {
-	d := decoder{from, nil}
+	d := decoder{Decoder: from}
 	at := document.Child(v, "certData")
 	switch c.Type {
 	case access.CertificateHTTPS:
@@ -124,7 +124,7 @@ func CheckCertificate(from *document.Decoder, v yamldoc.Value, c *access.Certifi
 
 // GPGKey reads a key that commits may be signed with, in Harness's words.
 func GPGKey(from *document.Decoder, k *access.Key) document.Rule {
-	d := decoder{from, nil}
+	d := decoder{Decoder: from}
 	return func(v yamldoc.Value) {
 		data := yamldoc.Value{}
 		d.Fields(v, document.Keys{

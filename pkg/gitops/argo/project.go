@@ -19,7 +19,7 @@ import (
 
 // AppProject reads an AppProject.
 func AppProject(from *document.Decoder, v yamldoc.Value) *gitops.Project {
-	d := decoder{from, nil}
+	d := decoder{Decoder: from}
 	p := &gitops.Project{}
 	d.object(v, KindAppProject, &p.Meta, document.Keys{"spec": whole(d, &p.Spec, projectSpec)})
 	if _, err := rules.Read(*p); err != nil {
@@ -46,7 +46,7 @@ func (d decoder) rule(v yamldoc.Value, err error) {
 func (d decoder) glob(to *string) document.Rule {
 	return func(v yamldoc.Value) {
 		*to = d.String(v).Value
-		if _, err := glob.Compile(*to); err != nil {
+		if _, err := glob.Compile(*to); err != nil && !d.open(*to) {
 			d.Errorf(v, badRule, "%q isn't a pattern: %v", yamldoc.Shorten(*to), err)
 		}
 	}

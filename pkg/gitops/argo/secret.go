@@ -18,14 +18,14 @@ const lastApplied = "kubectl.kubernetes.io/last-applied-configuration"
 
 // RepositorySecret reads a Secret that is a repository, or a template of such.
 func RepositorySecret(from *document.Decoder, v yamldoc.Value, values *Values) (*access.Repository, gitops.Meta) {
-	d, r, m := decoder{from, values}, &access.Repository{Template: Kind(v.Node) == KindRepoCredentials}, gitops.Meta{}
+	d, r, m := decoder{Decoder: from, values: values}, &access.Repository{Template: Kind(v.Node) == KindRepoCredentials}, gitops.Meta{}
 	d.secret(v, &m, d.repository(r), "url")
 	return r, m
 }
 
 // ClusterSecret reads a Secret that is a cluster.
 func ClusterSecret(from *document.Decoder, v yamldoc.Value, values *Values) (*access.Cluster, gitops.Meta) {
-	d, c, m := decoder{from, values}, &access.Cluster{}, gitops.Meta{}
+	d, c, m := decoder{Decoder: from, values: values}, &access.Cluster{}, gitops.Meta{}
 	d.secret(v, &m, document.Keys{
 		"name": d.text(&c.Name), "server": d.address(&c.Server), "project": d.text(&c.Project), "clusterResources": d.flag(&c.ClusterResources),
 		"shard": d.shard(&c.Shard),
@@ -167,7 +167,7 @@ func (d decoder) configText(v yamldoc.Value, text string, to *access.ClusterConf
 		d.Errorf(v, document.WrongValue, "it isn't JSON with the keys of a cluster's config") // the text is secret, and what is said of it might be
 		return
 	}
-	inner := decoder{document.New(report.Resolved()), nil}
+	inner := decoder{Decoder: document.New(report.Resolved())}
 	inner.clusterConfig(to)(yamldoc.Sub(docs[0], ""))
 	for _, f := range report.Findings() {
 		say := d.Warnf

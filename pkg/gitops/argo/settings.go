@@ -40,7 +40,7 @@ type ConfigMap struct {
 
 // ReadConfigMap reads one.
 func ReadConfigMap(from *document.Decoder, v yamldoc.Value, values *Values) ConfigMap {
-	d, c := decoder{from, values}, ConfigMap{}
+	d, c := decoder{Decoder: from, values: values}, ConfigMap{}
 	var said yamldoc.Field[string]
 	var data document.Rule
 	name := ""
