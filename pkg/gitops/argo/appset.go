@@ -142,8 +142,8 @@ func generator(d decoder, v yamldoc.Value, depth int) appset.Generator {
 				"elements": list(d, &l.Elements, func(d decoder, v yamldoc.Value) json.RawMessage {
 					var element json.RawMessage
 					d.raw(&element)(v)
-					if !v.Is(yamldoc.Mapping) {
-						d.Errorf(v, document.WrongType, "an element is a mapping of parameters, such as cluster: eu")
+					for range d.Mapping(v) { // its keys are anybody's
+						continue
 					}
 					return element
 				}),
