@@ -26,6 +26,7 @@ import (
 	"github.com/slipway-cd/slipway/delegate/executor"
 	"github.com/slipway-cd/slipway/delegate/gitfetch"
 	"github.com/slipway-cd/slipway/delegate/gitops/errands"
+	"github.com/slipway-cd/slipway/delegate/gitops/generate"
 	"github.com/slipway-cd/slipway/delegate/gitops/release"
 	"github.com/slipway-cd/slipway/delegate/gitops/render"
 	"github.com/slipway-cd/slipway/delegate/gotemplate"
@@ -115,6 +116,7 @@ func Answer() {
 	verbs := kubernetes.Verbs()
 	maps.Copy(verbs, helm.Verbs())
 	maps.Copy(verbs, render.Verbs())
+	maps.Copy(verbs, generate.Verbs())
 	maps.Copy(verbs, gotemplate.Verbs())
 	session.Answer()
 	sandbox.Answer(verbs)

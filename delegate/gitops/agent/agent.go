@@ -30,6 +30,7 @@ import (
 	"github.com/slipway-cd/slipway/delegate/gitops/reconcile"
 	"github.com/slipway-cd/slipway/delegate/gitops/render"
 	"github.com/slipway-cd/slipway/delegate/gitops/script"
+	"github.com/slipway-cd/slipway/delegate/gitops/sets"
 	"github.com/slipway-cd/slipway/delegate/gitops/source"
 	"github.com/slipway-cd/slipway/delegate/helm/chart"
 	"github.com/slipway-cd/slipway/delegate/sandbox"
@@ -155,51 +156,62 @@ func (a *agent) leading(ctx context.Context, fence int64) error {
 		return err
 	}
 	sources := source.New(gitfetch.New(filepath.Join(a.Cache, "git"), a.HostKeys), chart.NewRepos(filepath.Join(a.Cache, "charts")), filepath.Join(a.Cache, "artifacts"))
+	tells := &teller{link: l, log: a.Log, last: map[reconcile.Key]*protocol.Summary{}}
 	r := reconcile.New(reconcile.Config{
 		Agent: a.label(), Home: a.home, Namespace: a.Namespace, Sources: sources,
 		Renderer: render.New(sources, sandbox.New(a.Memory), filepath.Join(a.Cache, "render")), Log: a.Log,
-		Report: func(k reconcile.Key, v *reconcile.View) {
-			if err := l.Report(protocol.AppKey(k), summary(v)); err != nil {
-				a.Log.WarnContext(ctx, "a report can't be made", "app", k.Name, "error", err)
-			}
-		},
+		Report: tells.view,
 		Synced: func(k reconcile.Key, e gitops.HistoryEntry) { l.Synced(protocol.AppKey(k), e) },
 	})
+	s, err := a.sets(ctx, sources, r, tells)
+	if err != nil {
+		return err
+	}
 	g, ctx := errgroup.WithContext(ctx)
+	g.Go(func() error { return s.Run(ctx) })
 	g.Go(func() error { return r.Run(ctx) })
 	g.Go(func() error { return l.Run(ctx) })
-	g.Go(func() error { return follow(ctx, l, r) })
-	g.Go(func() error { return serve(ctx, l, r) })
+	g.Go(func() error { return follow(ctx, l, r, s, tells) })
+	g.Go(func() error { return serve(ctx, l, r, s) })
 	return g.Wait()
 }
 
 // follow has the reconciler go by the documents as they change.
-func follow(ctx context.Context, l *link.Link, r *reconcile.Reconciler) error {
+func follow(ctx context.Context, l *link.Link, r *reconcile.Reconciler, s *sets.Sets, tells *teller) error {
 	var connections reconcile.Connections
 	var by settings.Settings
 	scripts := script.NewKinds(by)
 	for {
 		docs, changed := l.Documents()
 		if docs.Known {
-			next := argo.ReadSettings(docs.Settings)
-			if !reflect.DeepEqual(by.Kinds, next.Kinds) {
-				scripts = script.NewKinds(next)
+			set := argo.ReadSettings(docs.Settings)
+			if !reflect.DeepEqual(by.Kinds, set.Kinds) {
+				scripts = script.NewKinds(set)
 			}
-			by = next
-			r.SetDocuments(reconcile.Documents{
-				Applications: docs.Applications, Projects: docs.Projects, Known: docs.Access, Clusters: connections.Clusters(docs.Clusters), Settings: by, Scripts: scripts,
+			by = set
+			s.SetDocuments(sets.Documents{
+				Sets: docs.Sets, Applications: docs.Applications, Projects: docs.Projects, Known: docs.Access, Clusters: docs.Clusters,
+			})
+			next := reconcile.Documents{
+				Projects: docs.Projects, Known: docs.Access, Clusters: connections.Clusters(docs.Clusters), Settings: by, Scripts: scripts,
+			}
+			tells.generated(s.Generated())
+			s.Join(docs.Applications, func(all []gitops.Application) {
+				next.Applications = all
+				r.SetDocuments(next)
 			})
 		}
 		select {
 		case <-ctx.Done():
 			return context.Cause(ctx)
 		case <-changed:
+		case <-s.Changed():
 		}
 	}
 }
 
 // serve does what people ask.
-func serve(ctx context.Context, l *link.Link, r *reconcile.Reconciler) error {
+func serve(ctx context.Context, l *link.Link, r *reconcile.Reconciler, s *sets.Sets) error {
 	var looking errgroup.Group
 	looking.SetLimit(lookers)
 	defer func() { _ = looking.Wait() }() // they give no errors
@@ -208,11 +220,18 @@ func serve(ctx context.Context, l *link.Link, r *reconcile.Reconciler) error {
 		case <-ctx.Done():
 			return context.Cause(ctx)
 		case q := <-l.Requests():
-			if !looks(q.Kind) {
+			look := func() protocol.Result { return looked(ctx, r, q) }
+			switch {
+			case q.Kind == protocol.RequestGenerate:
+				look = func() protocol.Result { return generated(ctx, s, q) }
+			case q.App.IsSet():
+				answerOfSet(l, s, q)
+				continue
+			case !looks(q.Kind):
 				answer(l, r, q)
 				continue
 			}
-			if !looking.TryGo(func() error { l.Answer(q.ID, looked(ctx, r, q)); return nil }) {
+			if !looking.TryGo(func() error { l.Answer(q.ID, look()); return nil }) {
 				l.Answer(q.ID, protocol.Result{Failed: true, Message: fmt.Sprintf("the agent answers %d others who look at applications; ask again", lookers)})
 			}
 		}

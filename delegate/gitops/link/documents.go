@@ -10,6 +10,7 @@ import (
 
 	"github.com/slipway-cd/slipway/pkg/gitops"
 	"github.com/slipway-cd/slipway/pkg/gitops/access"
+	"github.com/slipway-cd/slipway/pkg/gitops/appset"
 	"github.com/slipway-cd/slipway/pkg/gitops/protocol"
 )
 
@@ -19,6 +20,7 @@ type Documents struct {
 	// application that isn't there then is none.
 	Known        bool
 	Applications []gitops.Application // by name
+	Sets         []appset.Set         // by name
 	Projects     []gitops.Project     // by name
 	Access       access.Known
 
@@ -55,6 +57,8 @@ func typed(all []protocol.Document) (Documents, error) {
 		switch one.Kind {
 		case protocol.KindApplication:
 			err = read(one, &out.Applications)
+		case protocol.KindApplicationSet:
+			err = read(one, &out.Sets)
 		case protocol.KindProject:
 			err = read(one, &out.Projects)
 		case protocol.KindRepository:
@@ -76,6 +80,7 @@ func typed(all []protocol.Document) (Documents, error) {
 		}
 	}
 	slices.SortFunc(out.Applications, func(a, b gitops.Application) int { return strings.Compare(a.Meta.Name, b.Meta.Name) })
+	slices.SortFunc(out.Sets, func(a, b appset.Set) int { return strings.Compare(a.Meta.Name, b.Meta.Name) })
 	slices.SortFunc(out.Projects, func(a, b gitops.Project) int { return strings.Compare(a.Meta.Name, b.Meta.Name) })
 	return out, nil
 }

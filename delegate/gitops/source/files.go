@@ -213,6 +213,49 @@ func (f *Files) Whole(ctx context.Context, folder File, most int) (map[string][]
 	return out, nil
 }
 
+// maxEntries bounds how many files and folders Tree gives.
+const maxEntries = 500_000
+
+// Tree gives all files and folders by their paths, from the top. Links are files if
+// they lead to one; else they are left out.
+func (f *Files) Tree(ctx context.Context) ([]File, error) {
+	var out []File
+	for level := []File{{Path: ".", Folder: true, id: f.root}}; len(level) > 0; {
+		ids := make([]string, len(level))
+		for i := range level {
+			ids[i] = level[i].id
+		}
+		entries, err := f.objects.List(ctx, ids...)
+		if err != nil {
+			return nil, err
+		}
+		var next []File
+		for _, folder := range level {
+			for _, e := range entries[folder.id] {
+				one := File{Path: path.Join(folder.Path, e.Name), Folder: e.Kind == gitfetch.Folder, id: e.ID}
+				switch e.Kind {
+				case gitfetch.Module:
+					continue
+				case gitfetch.Link:
+					found, err := f.find(ctx, one.Path)
+					if err != nil || found.Folder {
+						continue // it leads to no file, which is no matter unless somebody reads it
+					}
+					one.id = found.id
+				case gitfetch.Folder:
+					next = append(next, one)
+				case gitfetch.Regular:
+				}
+				if out = append(out, one); len(out) > maxEntries {
+					return nil, fault.New(fault.TooLarge, "the repository has more than %d files and folders", maxEntries).Causing(fault.ResourceLimitsFailure)
+				}
+			}
+		}
+		level = next
+	}
+	return out, nil
+}
+
 // below are the files below a folder, with their names below it.
 func (f *Files) below(ctx context.Context, top File) (names []string, files []File, err error) {
 	type visit struct {

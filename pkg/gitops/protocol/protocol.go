@@ -80,13 +80,14 @@ type Documents struct {
 
 // The kinds of documents.
 const (
-	KindApplication = "Application" // gitops.Application
-	KindProject     = "AppProject"  // gitops.Project
-	KindRepository  = "Repository"  // access.Repository
-	KindCluster     = "Cluster"     // access.Cluster
-	KindCertificate = "Certificate" // []access.Certificate
-	KindKey         = "Key"         // []access.Key
-	KindSettings    = "Settings"    // access.Settings
+	KindApplication    = "Application"    // gitops.Application
+	KindApplicationSet = "ApplicationSet" // appset.Set
+	KindProject        = "AppProject"     // gitops.Project
+	KindRepository     = "Repository"     // access.Repository
+	KindCluster        = "Cluster"        // access.Cluster
+	KindCertificate    = "Certificate"    // []access.Certificate
+	KindKey            = "Key"            // []access.Key
+	KindSettings       = "Settings"       // access.Settings
 )
 
 // Document is one that the agent keeps.
@@ -98,7 +99,7 @@ type Document struct {
 }
 
 // AppKey names an application of an agent. Names are unique within a namespace;
-// empty is the agent's own.
+// empty is the agent's own. Sets of applications are named so, too (SetKey).
 type AppKey struct {
 	Namespace string `json:"namespace,omitempty"`
 	Name      string `json:"name"`
@@ -112,6 +113,16 @@ func (k AppKey) String() string {
 	return k.Namespace + "/" + k.Name
 }
 
+// setsNamespace is one that no cluster has.
+const setsNamespace = "applicationsets:"
+
+// SetKey names a set of applications, of which is reported and asked as of an
+// application.
+func SetKey(name string) AppKey { return AppKey{Namespace: setsNamespace, Name: name} }
+
+// IsSet says whether a key is a set's.
+func (k AppKey) IsSet() bool { return k.Namespace == setsNamespace }
+
 // Summary is what of an application is known to the control plane.
 type Summary struct {
 	Sync       SyncSummary         `json:"sync"`
@@ -123,6 +134,30 @@ type Summary struct {
 	Images     []string            `json:"images,omitempty"`
 	URLs       []string            `json:"urls,omitempty"`
 	Hold       string              `json:"hold,omitempty"` // the revision that it is held at
+	Generated  *Generated          `json:"generated,omitempty"`
+	Set        *Set                `json:"set,omitempty"` // of a set, which has nothing else
+}
+
+// Generated is an application that is no document: a set's.
+type Generated struct {
+	Set         string             `json:"set"`
+	Application gitops.Application `json:"application"`
+	Deleting    bool               `json:"deleting,omitempty"`
+}
+
+// Set is what is known of a set.
+type Set struct {
+	Conditions   []SetCondition `json:"conditions"`
+	Applications []string       `json:"applications,omitempty"` // that are its own, by name
+}
+
+// SetCondition is one of a set, in Argo CD's words.
+type SetCondition struct {
+	Type               string    `json:"type"`
+	Status             string    `json:"status"` // True or False
+	Reason             string    `json:"reason"`
+	Message            string    `json:"message"`
+	LastTransitionTime time.Time `json:"lastTransitionTime"`
 }
 
 // OperationOf is the operation that a request began; nil if it can't be seen, since

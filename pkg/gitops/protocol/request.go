@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"github.com/slipway-cd/slipway/pkg/gitops"
+	"github.com/slipway-cd/slipway/pkg/gitops/appset"
 )
 
 // RequestKind is what somebody wants of an agent.
@@ -29,6 +30,9 @@ const (
 	RequestEvents    RequestKind = "events"    // []Event
 	RequestActions   RequestKind = "actions"   // []Action
 
+	// Of a set, by its key, of which refresh and delete are asked, too.
+	RequestGenerate RequestKind = "generate" // Request.Generate; Result.Data: []gitops.Application
+
 	// By Request.Touch; Result.Data is []object.Key.
 	RequestAction       RequestKind = "action"
 	RequestPatch        RequestKind = "patch"
@@ -51,7 +55,8 @@ type Request struct {
 	Cascade   bool              `json:"cascade,omitempty"`   // delete
 	Look      *Look             `json:"look,omitempty"`
 	Touch     *Touch            `json:"touch,omitempty"`
-	Hold      *Hold             `json:"hold,omitempty"` // hold
+	Hold      *Hold             `json:"hold,omitempty"`     // hold
+	Generate  *appset.Set       `json:"generate,omitempty"` // generate
 }
 
 // Result is what became of a request. Of a sync and a rollback it says that it
