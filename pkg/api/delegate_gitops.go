@@ -114,7 +114,7 @@ func checkAppKey(k protocol.AppKey) error {
 	if err := ref.CheckID(ref.GitOpsApplication, k.Name); err != nil {
 		return invalid("%w", err)
 	}
-	if k.Namespace != "" {
+	if k.Namespace != "" && !k.IsSet() {
 		if err := ref.CheckID(ref.GitOpsApplication, k.Namespace); err != nil {
 			return invalid("%w", err)
 		}

@@ -158,16 +158,19 @@ func (in ofApplication) key(ctx context.Context) (store.EntityKey, error) {
 }
 
 // applicationOf is an application as people see it.
-func applicationOf(e store.Entity, app *gitops.Application, known store.GitOpsApp, reported bool) display.Application {
+func applicationOf(f mirror.Found) display.Application {
+	app := f.Document
 	out := display.Application{
-		Agent: e.Key.Env, Name: e.Key.ID, Org: e.Key.Scope.Org, Project: e.Key.Scope.Project, Version: e.Version, Known: reported,
+		Agent: f.Key.Env, Name: f.Key.ID, Org: f.Key.Scope.Org, Project: f.Key.Scope.Project, Version: f.Version, Set: f.Set, Known: f.Reported,
 		ArgoProject: app.Spec.Project, Destination: app.Spec.Destination, Sources: list(app.Spec.All()), SyncPolicy: policyOf(app.Spec.SyncPolicy),
 	}
 	if out.ArgoProject == "" {
 		out.ArgoProject = "default"
 	}
-	if reported {
-		out.Summary, out.ReportedAt = &known.Summary, known.At
+	if f.Reported {
+		summary := f.Known.Summary
+		summary.Generated = nil // which is what is shown
+		out.Summary, out.ReportedAt = &summary, f.Known.At
 	}
 	return out
 }
@@ -207,26 +210,14 @@ func (s *reconciled) listApplications(ctx context.Context, in *struct {
 		}
 		agent = r.Text(scope)
 	}
-	found, next, err := s.Store.ListEntities(ctx, scope, ref.GitOpsApplication, agent, in.page())
-	if err != nil {
-		return nil, err
-	}
-	keys := make([]store.EntityKey, len(found))
-	for i, e := range found {
-		keys[i] = e.Key
-	}
-	known, err := s.Mirror.Known(ctx, keys...)
+	found, next, err := s.Mirror.List(ctx, scope, agent, in.page())
 	if err != nil {
 		return nil, err
 	}
 	out := display.ApplicationList{NextPageToken: next}
-	for _, e := range found {
-		app, err := s.Mirror.Read(e)
-		if err != nil {
-			return nil, err
-		}
-		k, reported := known[e.Key]
-		one := applicationOf(e, app, k, reported)
+	for _, f := range found {
+		app, k, reported := f.Document, f.Known, f.Reported
+		one := applicationOf(f)
 		wanted := (in.Sync == "" || string(k.Summary.Sync.Status) == in.Sync || !reported && in.Sync == "Unknown") &&
 			(in.Health == "" || string(k.Summary.Health.Status) == in.Health || !reported && in.Health == "Unknown") &&
 			(in.Argo == "" || one.ArgoProject == in.Argo) && labelled(app.Meta.Labels, in.Label) &&
@@ -260,17 +251,12 @@ func (s *reconciled) getApplication(ctx context.Context, in *ofApplication) (*st
 	if err != nil {
 		return nil, err
 	}
-	e, app, err := s.Mirror.Application(ctx, key)
+	f, err := s.Mirror.Find(ctx, key)
 	if err != nil {
 		return nil, err
 	}
-	known, err := s.Mirror.Known(ctx, key)
-	if err != nil {
-		return nil, err
-	}
-	k, reported := known[key]
-	out := applicationOf(e, app, k, reported)
-	out.Application, err = json.Marshal(app)
+	out := applicationOf(f)
+	out.Application, err = json.Marshal(f.Document)
 	return &struct{ Body display.Application }{out}, err
 }
 
@@ -284,9 +270,12 @@ func (s *reconciled) deleteApplication(ctx context.Context, in *struct {
 	if err != nil {
 		return nil, err
 	}
-	e, err := s.Store.Entity(ctx, key)
+	e, err := s.Mirror.Find(ctx, key)
 	if err != nil {
 		return nil, err
+	}
+	if e.Set != "" {
+		return nil, fault.New(fault.Conflict, "application %s is one of the application set %s, which would make it again; change that", key.ID, e.Set)
 	}
 	if in.Version >= 0 && in.Version != e.Version {
 		return nil, fault.New(fault.StaleVersion, "%s has version %d; found version %d in the request", key.Describe(), e.Version, in.Version)

@@ -40,7 +40,8 @@ type Application struct {
 	Org         string             `json:"org,omitempty"`
 	Project     string             `json:"project,omitempty"`
 	ArgoProject string             `json:"argoProject,omitempty"`
-	Version     int64              `json:"version" doc:"Of the document"`
+	Version     int64              `json:"version" doc:"Of the document; 0: it is none, but an application set's"`
+	Set         string             `json:"applicationSet,omitempty" doc:"Whose it is, if it is no document"`
 	Known       bool               `json:"known" doc:"The agent has reported it"`
 	Summary     *protocol.Summary  `json:"summary,omitempty"`
 	ReportedAt  time.Time          `json:"reportedAt,omitzero"`

@@ -19,18 +19,17 @@ const mostOpen = 500
 
 // Ask keeps what somebody asks of an application's agent, and tells the agent. A
 // request that brings its id is kept once.
-// The application is a document; only of a deletion it needn't be any more.
+// The application is there, or the set of applications; only of a deletion, and of what
+// a set would come to, it needn't be.
 func (m *Mirror) Ask(ctx context.Context, app store.EntityKey, r protocol.Request, by audit.Author) (protocol.Request, error) {
 	agent, ok := agentOf(app)
 	if !ok {
 		return r, fault.New(fault.Invalid, "%s has no agent", app.Describe())
 	}
-	if r.Kind != protocol.RequestDelete {
-		_, read, err := m.Application(ctx, app)
-		if err != nil {
+	if r.App = reportKey(app); r.Kind != protocol.RequestDelete && r.Kind != protocol.RequestGenerate {
+		if err := m.there(ctx, app); err != nil {
 			return r, err
 		}
-		r.App = protocol.AppKey{Name: read.Meta.Name}
 	}
 	if r.ID != "" {
 		kept, err := m.Store.GitOpsRequest(ctx, agent, r.ID)
@@ -64,6 +63,16 @@ func (m *Mirror) Ask(ctx context.Context, app store.EntityKey, r protocol.Reques
 		return r, err
 	}
 	return r, m.tell(ctx, agent)
+}
+
+// there refuses what isn't.
+func (m *Mirror) there(ctx context.Context, key store.EntityKey) error {
+	if key.Kind == ref.GitOpsApplicationSet {
+		_, err := m.Store.Entity(ctx, key)
+		return err
+	}
+	_, err := m.Find(ctx, key)
+	return err
 }
 
 // requestID names a request; such names sort by time.
@@ -108,13 +117,13 @@ func (m *Mirror) Asked(ctx context.Context, app store.EntityKey, id string) (sto
 		return store.GitOpsRequest{}, fault.New(fault.Invalid, "%s has no agent", app.Describe())
 	}
 	r, err := m.Store.GitOpsRequest(ctx, agent, id)
-	if err == nil && r.Request.App.Name != app.ID {
+	if err == nil && r.Request.App != reportKey(app) {
 		err = fault.New(fault.NotFound, "request %q isn't one about %s", id, app.Describe())
 	}
 	return r, err
 }
 
-// Known is what is known of some applications, which are documents; those that
+// Known is what is known of some applications and sets of them; those that
 // nobody has reported are left out.
 func (m *Mirror) Known(ctx context.Context, apps ...store.EntityKey) (map[store.EntityKey]store.GitOpsApp, error) {
 	of := map[ref.Ref][]store.EntityKey{}
@@ -127,7 +136,7 @@ func (m *Mirror) Known(ctx context.Context, apps ...store.EntityKey) (map[store.
 	for agent, keys := range of {
 		names := make([]protocol.AppKey, len(keys))
 		for i, k := range keys {
-			names[i] = protocol.AppKey{Name: k.ID}
+			names[i] = reportKey(k)
 		}
 		found, err := m.Store.GitOpsApps(ctx, agent, names)
 		if err != nil {
@@ -135,7 +144,7 @@ func (m *Mirror) Known(ctx context.Context, apps ...store.EntityKey) (map[store.
 		}
 		for _, a := range found {
 			for _, k := range keys {
-				if k.ID == a.Key.Name {
+				if reportKey(k) == a.Key {
 					out[k] = a
 				}
 			}
@@ -150,7 +159,7 @@ func (m *Mirror) History(ctx context.Context, app store.EntityKey, page store.Pa
 	if !ok {
 		return nil, "", fault.New(fault.Invalid, "%s has no agent", app.Describe())
 	}
-	if _, err := m.Store.Entity(ctx, app); err != nil {
+	if _, err := m.Find(ctx, app); err != nil {
 		return nil, "", err
 	}
 	return m.Store.ListGitOpsHistory(ctx, agent, protocol.AppKey{Name: app.ID}, page)

@@ -119,6 +119,10 @@ func (m *Mirror) document(ctx context.Context, id string, e store.Entity) (proto
 		// from another installation still says where that was.
 		app.Meta.Namespace = ""
 		d.Kind, body = protocol.KindApplication, app
+	case read.ApplicationSet != nil:
+		set := *read.ApplicationSet
+		set.Meta.Namespace = ""
+		d.Kind, body = protocol.KindApplicationSet, set
 	case read.AppProject != nil:
 		d.Kind, body = protocol.KindProject, read.AppProject
 	case read.Repository != nil:
@@ -156,16 +160,6 @@ func (m *Mirror) read(e store.Entity, values map[string]string) (*entity.Entity,
 
 // Decoded is a saved document without what is kept apart of it.
 func (m *Mirror) Decoded(e store.Entity) (*entity.Entity, error) { return m.read(e, nil) }
-
-// Application is the document of an application.
-func (m *Mirror) Application(ctx context.Context, key store.EntityKey) (store.Entity, *gitops.Application, error) {
-	e, err := m.Store.Entity(ctx, key)
-	if err != nil {
-		return e, nil, err
-	}
-	app, err := m.Read(e)
-	return e, app, err
-}
 
 // Read is the application of a saved document.
 func (m *Mirror) Read(e store.Entity) (*gitops.Application, error) {

@@ -98,44 +98,35 @@ func (m *Mirror) meant(ctx context.Context, scope ref.Scope, spec errand.Applica
 // candidates are applications of a project: the named ones, or all.
 func (m *Mirror) candidates(ctx context.Context, scope ref.Scope, named []errand.Named) ([]candidate, error) {
 	var out []candidate
-	add := func(e store.Entity) error {
-		doc, err := m.Read(e)
-		if err != nil {
-			return err
-		}
-		one := candidate{key: e.Key, doc: doc, app: errand.App{Agent: e.Key.Env, Name: e.Key.ID}}
-		for _, src := range doc.Spec.All() {
+	add := func(f Found) {
+		one := candidate{key: f.Key, doc: f.Document, app: errand.App{Agent: f.Key.Env, Name: f.Key.ID}}
+		for _, src := range f.Document.Spec.All() {
 			one.app.Sources = append(one.app.Sources, src.RepoURL)
 		}
 		out = append(out, one)
-		return nil
 	}
 	for _, n := range named {
 		key, err := appKey(scope, n)
 		if err != nil {
 			return nil, err
 		}
-		e, err := m.Store.Entity(ctx, key)
+		f, err := m.Find(ctx, key)
 		if fault.Is(err, fault.NotFound) {
 			return nil, fault.New(fault.NotFound, "there is no application %q of agent %s", n.Name, n.Agent)
 		}
-		if err == nil {
-			err = add(e)
-		}
 		if err != nil {
 			return nil, err
 		}
+		add(f)
 	}
 	const largest = 500
 	for page := (store.Page{Limit: largest}); len(named) == 0; {
-		some, next, err := m.Store.ListEntities(ctx, scope, ref.GitOpsApplication, "", page)
+		some, next, err := m.List(ctx, scope, "", page)
 		if err != nil {
 			return nil, err
 		}
-		for _, e := range some {
-			if err := add(e); err != nil {
-				return nil, err
-			}
+		for _, f := range some {
+			add(f)
 		}
 		if page.Token = next; next == "" {
 			break

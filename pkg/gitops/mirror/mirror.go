@@ -57,7 +57,7 @@ func agentOf(k store.EntityKey) (ref.Ref, bool) {
 	switch {
 	case ref.AtAgent(k.Kind):
 		return ref.Ref{Scope: k.Scope, ID: k.Env}, true
-	case k.Kind == ref.GitOpsApplication:
+	case k.Kind == ref.GitOpsApplication, k.Kind == ref.GitOpsApplicationSet:
 		r, err := ref.Parse(k.Env, k.Scope)
 		return r, err == nil
 	default:
