@@ -29,7 +29,7 @@ func applyCommand(a *app) *cobra.Command {
 		Long: "Apply checks all documents first, each against the others as they will be, and changes nothing if one of them is wrong.\n" +
 			"Then it saves them as one change; docs/apply.md says how many that may be. They are saved in the order\n" +
 			"secrets, variables, connectors, templates, services, environments, infrastructure definitions, environment groups, overrides, pipelines, input sets,\n" +
-			"overlays, triggers, GitOps agents and, of those, settings, certificates, keys, credentials, repositories, clusters, projects, applications.\n\n" +
+			"overlays, triggers, GitOps agents and, of those, settings, certificates, keys, credentials, repositories, clusters, projects, application sets, applications.\n\n" +
 			"Documents of Argo CD are saved as they are: --agent says which GitOps agent they are for, unless their annotation slipway.dev/agent does.\n" +
 			"So are the Secrets and ConfigMaps by which Argo CD is set, in lists too; what else stands beside them is left out, and named.",
 		Example: "  slipway apply -f slipway/\n  slipway apply -f service.yaml -f pipeline.yaml\n  cat all.yaml | slipway apply -f -\n  slipway apply -f application.yaml --agent eu1\n  argocd admin export -n argocd | slipway apply -f - --agent eu1",

@@ -38,7 +38,7 @@ func gitOpsCommand(a *app) *cobra.Command {
 		g.resourcesCommand(), g.deleteCommand(),
 	)
 	apps.AddCommand(g.lookCommands()...)
-	c.AddCommand(agents, apps)
+	c.AddCommand(agents, apps, g.setsCommand(a))
 	for _, of := range inventories() {
 		c.AddCommand(g.inventoryCommand(of))
 	}

@@ -29,7 +29,7 @@ import (
 // repository on loopback. "commit FOLDER" commits files, of which an empty one goes;
 // "ready" waits for the server; REPOSITORY and NAMESPACE in apps.yaml are the script's own. "live KIND NAME" shows
 // an object, "edit KIND NAME KEY VALUE" changes its data as somebody else,
-// "until-live KIND NAME PATTERN" and "until-gone KIND NAME" wait.
+// "until-live KIND NAME PATTERN", "until-gone KIND NAME" and "until-says PATTERN COMMAND..." wait.
 func TestGitOps(t *testing.T) {
 	t.Parallel()
 	scripts, err := filepath.Glob(filepath.Join("testdata", "gitops", "*.txtar"))
@@ -70,7 +70,7 @@ func gitOpsScript(t *testing.T, script string) {
 			return os.WriteFile(apps, regexp.MustCompile("NAMESPACE").ReplaceAllLiteral(text, []byte(namespace)), 0o600)
 		},
 		Cmds: map[string]func(*testscript.TestScript, bool, []string){
-			"ready": ready, "commit": w.commit, "live": w.live, "edit": w.edit, "until-seen": untilSeen, "until-live": w.untilLive, "until-gone": w.untilGone,
+			"ready": ready, "commit": w.commit, "live": w.live, "edit": w.edit, "until-seen": untilSeen, "until-says": untilSays, "until-live": w.untilLive, "until-gone": w.untilGone,
 		},
 		RequireExplicitExec: true,
 	})
@@ -88,6 +88,14 @@ func ready(ts *testscript.TestScript, _ bool, _ []string) {
 func untilSeen(ts *testscript.TestScript, _ bool, args []string) {
 	wait(ts, "what the agent says of "+args[0], func() bool {
 		return ts.Exec("slipway", "gitops", "app", "get", args[0]) == nil && strings.Contains(ts.ReadFile("stdout"), "OutOfSync")
+	})
+}
+
+// untilSays waits until a command says something.
+func untilSays(ts *testscript.TestScript, _ bool, args []string) {
+	pattern := regexp.MustCompile("(?m)" + args[0])
+	wait(ts, args[0], func() bool {
+		return ts.Exec("slipway", args[1:]...) == nil && pattern.MatchString(ts.ReadFile("stdout"))
 	})
 }
 

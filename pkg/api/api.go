@@ -84,6 +84,7 @@ func New(cfg Config) *Server {
 	provisioners(s)
 	gitOpsAgents(s)
 	gitOpsApplications(s)
+	gitOpsSets(s)
 	gitOpsDocuments(s)
 	delegateGitOps(s)
 	s.versions()

@@ -135,3 +135,45 @@ func (g GitOps) Release(ctx context.Context, k ApplicationKey) (display.Request,
 func (g GitOps) Request(ctx context.Context, k ApplicationKey, id string) (display.Request, error) {
 	return get[display.Request](ctx, g.Client, k.path("requests", id), k.query())
 }
+
+// SetFilter says which sets are listed. Empty fields are any.
+type SetFilter struct{ Agent, Label, ArgoProject string }
+
+// Sets lists the application sets of a scope.
+func (g GitOps) Sets(ctx context.Context, scope ref.Scope, f SetFilter, page Page) ([]display.ApplicationSet, string, error) {
+	q := scoped(scope)
+	for name, value := range map[string]string{"agent": f.Agent, "label": f.Label, "argoProject": f.ArgoProject} {
+		set(q, name, value)
+	}
+	l, err := get[display.ApplicationSetList](ctx, g.Client, path("gitops", "applicationsets"), page.in(q))
+	return l.Sets, l.NextPageToken, err
+}
+
+func (k ApplicationKey) set(more ...string) string {
+	return path(append([]string{"gitops", "applicationsets", k.Agent, k.Name}, more...)...)
+}
+
+// Set gets an application set.
+func (g GitOps) Set(ctx context.Context, k ApplicationKey) (display.ApplicationSet, error) {
+	return get[display.ApplicationSet](ctx, g.Client, k.set(), k.query())
+}
+
+// DeleteSet deletes one with its applications.
+func (g GitOps) DeleteSet(ctx context.Context, k ApplicationKey) (display.Request, error) {
+	return call[display.Request](ctx, g.Client, request{method: http.MethodDelete, path: k.set(), query: k.query()})
+}
+
+// RefreshSet asks for one to be made anew.
+func (g GitOps) RefreshSet(ctx context.Context, k ApplicationKey) (display.Request, error) {
+	return call[display.Request](ctx, g.Client, request{method: http.MethodPost, path: k.set("refresh"), query: k.query()})
+}
+
+// GenerateSet asks which applications a document would come to: the result's data.
+func (g GitOps) GenerateSet(ctx context.Context, k ApplicationKey, in display.Generate) (display.Request, error) {
+	return post[display.Request](ctx, g.Client, k.set("generate"), k.query(), in)
+}
+
+// SetRequest tells what became of a request about a set.
+func (g GitOps) SetRequest(ctx context.Context, k ApplicationKey, id string) (display.Request, error) {
+	return get[display.Request](ctx, g.Client, k.set("requests", id), k.query())
+}

@@ -178,3 +178,28 @@ type PluginConfig struct {
 type PluginInput struct {
 	Parameters map[string]json.RawMessage `json:"parameters,omitempty"`
 }
+
+// Kind is the kind of a generator, by its key.
+func (g *Generator) Kind() string {
+	switch {
+	case g.List != nil:
+		return "list"
+	case g.Clusters != nil:
+		return "clusters"
+	case g.Git != nil:
+		return "git"
+	case g.SCMProvider != nil:
+		return "scmProvider"
+	case g.Decisions != nil:
+		return "clusterDecisionResource"
+	case g.PullRequests != nil:
+		return "pullRequest"
+	case g.Plugin != nil:
+		return "plugin"
+	case g.Matrix != nil:
+		return "matrix"
+	case g.Merge != nil:
+		return "merge"
+	}
+	return ""
+}
