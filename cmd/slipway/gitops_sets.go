@@ -160,7 +160,7 @@ func (g *gitOps) showSet(s display.ApplicationSet) error {
 }
 
 // readSets reads documents, all of which are application sets.
-func readSets(ctx context.Context, a *app, files []string) (*documents, error) {
+func readSets(ctx context.Context, a *app, files []string) ([]document, error) {
 	read, err := a.reader.readDocuments(ctx, files, documentFlags{strict: true, argo: true})
 	if err != nil {
 		return nil, err
@@ -176,10 +176,10 @@ func readSets(ctx context.Context, a *app, files []string) (*documents, error) {
 	if len(read.docs) == 0 {
 		return nil, fault.New(fault.Invalid, "found no application set in %s", strings.Join(files, ", "))
 	}
-	return read, nil
+	return read.docs, nil
 }
 
-// named is the name of a set, and of its agent if the document says it.
+// namedSet is the name of a set, and of its agent if the document says it.
 func namedSet(d document) (name, agent string) {
 	object := d.node
 	if envelope := object.Get(string(ref.GitOpsApplicationSet)); envelope != nil {
@@ -200,7 +200,7 @@ func (g *gitOps) generateSetCommand(a *app) *cobra.Command {
 		Use: "generate FILE", Short: "Show the applications that an application set would have", Args: cobra.ExactArgs(1),
 		Example: "  slipway gitops appset generate set.yaml --agent eu1 -o yaml",
 		RunE: func(c *cobra.Command, args []string) error {
-			read, err := readSets(c.Context(), a, args)
+			docs, err := readSets(c.Context(), a, args)
 			if err != nil {
 				return err
 			}
@@ -209,7 +209,7 @@ func (g *gitOps) generateSetCommand(a *app) *cobra.Command {
 				return err
 			}
 			all := []gitops.Application{}
-			for _, d := range read.docs {
+			for _, d := range docs {
 				name, of := namedSet(d)
 				key := apiclient.ApplicationKey{Scope: scope, Agent: cmp.Or(of, agent), Name: name}
 				if key.Agent == "" || name == "" {
@@ -268,7 +268,7 @@ func (g *gitOps) createSetCommand(a *app) *cobra.Command {
 		Use: "create FILE...", Short: "Save application sets", Args: cobra.MinimumNArgs(1),
 		Long: "Create saves application sets that aren't there yet; with --upsert those that are, too, as apply does.",
 		RunE: func(c *cobra.Command, args []string) error {
-			read, err := readSets(c.Context(), a, args)
+			docs, err := readSets(c.Context(), a, args)
 			if err != nil {
 				return err
 			}
@@ -276,7 +276,7 @@ func (g *gitOps) createSetCommand(a *app) *cobra.Command {
 			if err != nil {
 				return err
 			}
-			for _, d := range read.docs {
+			for _, d := range docs {
 				name, of := namedSet(d)
 				key := apiclient.ApplicationKey{Scope: d.scope(a.caller, scope), Agent: cmp.Or(of, agent), Name: name}
 				if upsert || key.Agent == "" || name == "" { // what is missing is told with its place

@@ -204,7 +204,11 @@ func (s *reconciled) generateSet(ctx context.Context, in *struct {
 	if err != nil {
 		return nil, err
 	}
-	return s.askSet(ctx, ofSet{in.Scoped, in.Named}, protocol.Request{Kind: protocol.RequestGenerate, Generate: set})
+	doc, err := json.Marshal(set)
+	if err != nil {
+		return nil, fault.New(fault.Internal, "encode an application set: %w", err)
+	}
+	return s.askSet(ctx, ofSet{in.Scoped, in.Named}, protocol.Request{Kind: protocol.RequestGenerate, Generate: doc})
 }
 
 func (s *reconciled) requestOfSet(ctx context.Context, in *struct {

@@ -13,6 +13,7 @@ import (
 	"github.com/slipway-cd/slipway/delegate/gitops/source"
 	"github.com/slipway-cd/slipway/delegate/sandbox"
 	"github.com/slipway-cd/slipway/pkg/fault"
+	"github.com/slipway-cd/slipway/pkg/gitops/appset"
 	"github.com/slipway-cd/slipway/pkg/gitops/protocol"
 )
 
@@ -112,12 +113,13 @@ func answerOfSet(l *link.Link, s *sets.Sets, q protocol.Request) {
 
 // generated says which applications a set would have.
 func generated(ctx context.Context, s *sets.Sets, q protocol.Request) protocol.Result {
-	if q.Generate == nil {
-		return protocol.Result{Failed: true, Message: "the request has no application set"}
+	var set appset.Set
+	if err := json.Unmarshal(q.Generate, &set); err != nil {
+		return protocol.Result{Failed: true, Message: "read the application set: " + err.Error()}
 	}
 	ctx, cancel := context.WithTimeout(ctx, lookWithin)
 	defer cancel()
-	apps, err := s.Generate(ctx, *q.Generate)
+	apps, err := s.Generate(ctx, set)
 	var doc json.RawMessage
 	if err == nil {
 		doc, err = json.Marshal(apps)

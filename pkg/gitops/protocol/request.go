@@ -5,7 +5,6 @@ import (
 	"time"
 
 	"github.com/slipway-cd/slipway/pkg/gitops"
-	"github.com/slipway-cd/slipway/pkg/gitops/appset"
 )
 
 // RequestKind is what somebody wants of an agent.
@@ -56,7 +55,7 @@ type Request struct {
 	Look      *Look             `json:"look,omitempty"`
 	Touch     *Touch            `json:"touch,omitempty"`
 	Hold      *Hold             `json:"hold,omitempty"`     // hold
-	Generate  *appset.Set       `json:"generate,omitempty"` // generate
+	Generate  json.RawMessage   `json:"generate,omitempty"` // generate: an appset.Set
 }
 
 // Result is what became of a request. Of a sync and a rollback it says that it
