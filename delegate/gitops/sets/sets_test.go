@@ -32,6 +32,7 @@ type world struct {
 	mu       sync.Mutex
 	kept     []protocol.Document
 	down     bool // nothing can be kept
+	tried    bool
 	deleting map[string]func(error)
 	reports  map[string]*protocol.Set
 	news     chan struct{}
@@ -46,9 +47,12 @@ func newWorld(t *testing.T, kept []protocol.Document) *world {
 			w.mu.Lock()
 			defer w.mu.Unlock()
 			if w.down {
+				w.tried = true
+				ring(w.news)
 				return errors.New("the cluster is away")
 			}
 			w.kept = all
+			ring(w.news)
 			return nil
 		},
 		Delete: func(name string, _ bool, done func(error)) error {
@@ -145,7 +149,14 @@ func TestTheLifeOfASet(t *testing.T) {
 	w.sets.SetDocuments(Documents{Sets: []appset.Set{listed("s", "b", "c")}})
 	w.until(t, "c", func() bool { return w.names() == "a b c" }) // a goes
 	w.finish(t, "a")
-	w.until(t, "the end of a", func() bool { return w.names() == "b c" })
+	w.until(t, "the end of a", func() bool {
+		w.mu.Lock()
+		defer w.mu.Unlock()
+		return !strings.Contains(string(w.kept[0].Body), `"a":`)
+	})
+	if got := w.names(); got != "b c" {
+		t.Errorf("without a there are %s; want b c", got)
+	}
 
 	// Started anew it knows what is its own before anything is made.
 	next := newWorld(t, w.kept)
@@ -219,19 +230,20 @@ func TestClusters(t *testing.T) {
 func TestWhatIsntKept(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t, nil)
+	w.mu.Lock()
 	w.down = true
-	now := time.Now()
-	w.sets.clock = func() time.Time { return now }
+	w.mu.Unlock()
 	w.sets.SetDocuments(Documents{Sets: []appset.Set{listed("s", "a")}})
-	w.until(t, "a later turn", func() bool {
-		w.sets.mu.Lock()
-		defer w.sets.mu.Unlock()
-		return w.sets.sets["s"].failures > 0 || !ringing(w.news)
+	w.until(t, "a try to keep it", func() bool {
+		w.mu.Lock()
+		defer w.mu.Unlock()
+		return w.tried
 	})
 	if got := w.names(); got != "" {
 		t.Errorf("there are %s", got)
 	}
+	w.mu.Lock()
+	w.down = false
+	w.mu.Unlock()
+	w.until(t, "a", func() bool { return w.names() == "a" })
 }
-
-// ringing rings a bell so that who waits looks again.
-func ringing(bell chan struct{}) bool { ring(bell); return true }
