@@ -179,21 +179,6 @@ func readSets(ctx context.Context, a *app, files []string) ([]document, error) {
 	return read.docs, nil
 }
 
-// namedSet is the name of a set, and of its agent if the document says it.
-func namedSet(d document) (name, agent string) {
-	object := d.node
-	if envelope := object.Get(string(ref.GitOpsApplicationSet)); envelope != nil {
-		object, agent = envelope.Get("appset"), envelope.Text("agentIdentifier")
-	}
-	if object == nil {
-		return "", agent
-	}
-	if n := object.At("metadata", "name"); n != nil {
-		name = n.Value
-	}
-	return name, cmp.Or(agent, argo.Agent(object))
-}
-
 func (g *gitOps) generateSetCommand(a *app) *cobra.Command {
 	var agent string
 	c := &cobra.Command{
@@ -210,7 +195,7 @@ func (g *gitOps) generateSetCommand(a *app) *cobra.Command {
 			}
 			all := []gitops.Application{}
 			for _, d := range docs {
-				name, of := namedSet(d)
+				name, of := argo.NamedSet(d.node)
 				key := apiclient.ApplicationKey{Scope: scope, Agent: cmp.Or(of, agent), Name: name}
 				if key.Agent == "" || name == "" {
 					return fault.New(fault.Invalid, "%s: the set needs a name, and an agent that is asked: give --agent", d.file)
@@ -277,7 +262,7 @@ func (g *gitOps) createSetCommand(a *app) *cobra.Command {
 				return err
 			}
 			for _, d := range docs {
-				name, of := namedSet(d)
+				name, of := argo.NamedSet(d.node)
 				key := apiclient.ApplicationKey{Scope: d.scope(a.caller, scope), Agent: cmp.Or(of, agent), Name: name}
 				if upsert || key.Agent == "" || name == "" { // what is missing is told with its place
 					continue

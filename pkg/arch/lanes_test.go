@@ -40,6 +40,7 @@ func namedElsewhere() map[string]string {
 		"pkg/api/gitops.go":                     "it is a tag of the API",
 		"pkg/api/gitops_documents.go":           "likewise",
 		"pkg/api/gitops_look.go":                "likewise",
+		"pkg/api/gitops_sets.go":                "likewise",
 		"pkg/api/openapi.go":                    "likewise",
 		"pkg/entity/why.go":                     "Harness has it as a type of infrastructure definitions, too",
 		"pkg/swimlane/gitops/gitops.go":         "its services are those of other types",

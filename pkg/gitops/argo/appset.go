@@ -1,6 +1,7 @@
 package argo
 
 import (
+	"cmp"
 	"encoding/json"
 	"path"
 	"slices"
@@ -294,4 +295,20 @@ func selector(d decoder, v yamldoc.Value) appset.Selector {
 		}),
 	})
 	return s
+}
+
+// NamedSet is the name of a set in either notation, and its agent if the document says
+// it; "" where there is none.
+func NamedSet(doc *yamldoc.Node) (name, agent string) {
+	object := doc
+	if envelope := object.Get("gitopsApplicationSet"); envelope != nil {
+		object, agent = envelope.Get("appset"), envelope.Text("agentIdentifier")
+	}
+	if object == nil {
+		return "", agent
+	}
+	if n := object.At("metadata", "name"); n != nil {
+		name = n.Value
+	}
+	return name, cmp.Or(agent, Agent(object))
 }
