@@ -111,9 +111,11 @@ type agent struct {
 	uid  string // of the cluster
 }
 
-// label is the value of object.LabelAgent.
+// label is the value of object.LabelAgent. The namespace is in it, since a cluster may
+// have agents of one name, of two control planes: neither takes the other's objects for
+// its own.
 func (a *agent) label() string {
-	sum := sha256.Sum256([]byte(a.Agent.Org + "/" + a.Agent.Project + "/" + a.Agent.ID))
+	sum := sha256.Sum256([]byte(a.Namespace + "/" + a.Agent.Org + "/" + a.Agent.Project + "/" + a.Agent.ID))
 	return hex.EncodeToString(sum[:4])
 }
 

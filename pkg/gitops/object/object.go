@@ -15,7 +15,7 @@ const Manager = "slipway-gitops"
 const (
 	Prefix = "slipway.dev/"
 	// LabelAgent says whose an object is: the first 8 hex digits of the SHA-256 of
-	// the agent's uid. Watches select by it.
+	// NAMESPACE/ORG/PROJECT/ID, of the agent's own namespace and its reference.
 	LabelAgent = Prefix + "gitops"
 
 	AnnotationTracking       = "argocd.argoproj.io/tracking-id"
