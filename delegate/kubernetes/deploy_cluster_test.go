@@ -4,13 +4,16 @@ import (
 	"context"
 	"fmt"
 	"testing"
+	"time"
 
 	"github.com/google/go-cmp/cmp"
 	authv1 "k8s.io/api/authentication/v1"
+	authzv1 "k8s.io/api/authorization/v1"
 	corev1 "k8s.io/api/core/v1"
 	rbacv1 "k8s.io/api/rbac/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/apimachinery/pkg/util/wait"
 
 	"github.com/slipway-cd/slipway/pkg/fault"
 	lane "github.com/slipway-cd/slipway/pkg/swimlane/kubernetes"
@@ -183,7 +186,26 @@ func (s *site) restricted(t *testing.T, rules ...rbacv1.PolicyRule) task.Cluster
 	check(t, err)
 	c := s.cluster
 	c.Token = made.Status.Token
+	s.allowed(t, name.Name, rules)
 	return c
+}
+
+// allowed waits until the server goes by all of an account's rules: it takes them in one
+// by one, a while after they are made.
+func (s *site) allowed(t *testing.T, account string, rules []rbacv1.PolicyRule) {
+	t.Helper()
+	for _, rule := range rules {
+		asked := authzv1.ResourceAttributes{Namespace: s.namespace, Group: rule.APIGroups[0], Resource: rule.Resources[0], Verb: rule.Verbs[len(rule.Verbs)-1]}
+		review := &authzv1.LocalSubjectAccessReview{
+			ObjectMeta: metav1.ObjectMeta{Namespace: s.namespace},
+			Spec:       authzv1.SubjectAccessReviewSpec{ResourceAttributes: &asked, User: "system:serviceaccount:" + s.namespace + ":" + account},
+		}
+		err := wait.PollUntilContextTimeout(t.Context(), 10*time.Millisecond, time.Minute, true, func(ctx context.Context) (bool, error) {
+			got, err := s.AuthorizationV1().LocalSubjectAccessReviews(s.namespace).Create(ctx, review, metav1.CreateOptions{})
+			return err == nil && got.Status.Allowed, err
+		})
+		check(t, err)
+	}
 }
 
 // What the account may not do is named with the object and the verb.

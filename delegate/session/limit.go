@@ -48,5 +48,8 @@ func (s *Sessions) fits(id string) error {
 	if held <= s.Limit {
 		return nil
 	}
-	return fault.New(fault.TooLarge, "the workspace holds %d MiB; this delegate allows %d by --workspace-limit", held>>20, s.Limit>>20).Causing(fault.ResourceLimitsFailure)
+	return fault.New(fault.TooLarge, "the workspace holds %d MiB; this delegate allows %d by --workspace-limit", mebibytes(held), mebibytes(s.Limit)).Causing(fault.ResourceLimitsFailure)
 }
+
+// mebibytes rounds up, so that what is too much isn't told as what is allowed.
+func mebibytes(n int64) int64 { return (n + 1<<20 - 1) >> 20 }

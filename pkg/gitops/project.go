@@ -8,20 +8,18 @@ type Project struct {
 
 // ProjectSpec are the bounds. Patterns are globs; one that begins with ! takes away.
 type ProjectSpec struct {
-	SourceRepos                     []string             `json:"sourceRepos,omitempty"`
-	Destinations                    []Destination        `json:"destinations,omitempty"`
-	Description                     string               `json:"description,omitempty"`
-	Roles                           []ProjectRole        `json:"roles,omitempty"`
-	ClusterResourceWhitelist        []KindPattern        `json:"clusterResourceWhitelist,omitempty"`
-	ClusterResourceBlacklist        []KindPattern        `json:"clusterResourceBlacklist,omitempty"`
-	NamespaceResourceWhitelist      []KindPattern        `json:"namespaceResourceWhitelist,omitempty"`
-	NamespaceResourceBlacklist      []KindPattern        `json:"namespaceResourceBlacklist,omitempty"`
-	OrphanedResources               *OrphanedResources   `json:"orphanedResources,omitempty"`
-	SyncWindows                     []SyncWindow         `json:"syncWindows,omitempty"`
-	SignatureKeys                   []SignatureKey       `json:"signatureKeys,omitempty"`
-	SourceNamespaces                []string             `json:"sourceNamespaces,omitempty"`
-	PermitOnlyProjectScopedClusters bool                 `json:"permitOnlyProjectScopedClusters,omitempty"`
-	DestinationServiceAccounts      []DestinationAccount `json:"destinationServiceAccounts,omitempty"`
+	SourceRepos                     []string           `json:"sourceRepos,omitempty"`
+	Destinations                    []Destination      `json:"destinations,omitempty"`
+	Description                     string             `json:"description,omitempty"`
+	Roles                           []ProjectRole      `json:"roles,omitempty"`
+	ClusterResourceWhitelist        []KindPattern      `json:"clusterResourceWhitelist,omitempty"`
+	ClusterResourceBlacklist        []KindPattern      `json:"clusterResourceBlacklist,omitempty"`
+	NamespaceResourceWhitelist      []KindPattern      `json:"namespaceResourceWhitelist,omitempty"`
+	NamespaceResourceBlacklist      []KindPattern      `json:"namespaceResourceBlacklist,omitempty"`
+	OrphanedResources               *OrphanedResources `json:"orphanedResources,omitempty"`
+	SyncWindows                     []SyncWindow       `json:"syncWindows,omitempty"`
+	SourceNamespaces                []string           `json:"sourceNamespaces,omitempty"`
+	PermitOnlyProjectScopedClusters bool               `json:"permitOnlyProjectScopedClusters,omitempty"`
 }
 
 // ProjectRole are rights within a project.
@@ -66,16 +64,4 @@ type SyncWindow struct {
 	UseAndOperator bool     `json:"andOperator,omitempty"`
 	Description    string   `json:"description,omitempty"`
 	SyncOverrun    bool     `json:"syncOverrun,omitempty"`
-}
-
-// SignatureKey is a key of OpenPGP that commits may be signed with.
-type SignatureKey struct {
-	KeyID string `json:"keyID"`
-}
-
-// DestinationAccount is the service account by which a destination is changed.
-type DestinationAccount struct {
-	Server                string `json:"server"`
-	Namespace             string `json:"namespace,omitempty"`
-	DefaultServiceAccount string `json:"defaultServiceAccount"`
 }

@@ -18,6 +18,7 @@ import (
 	"path/filepath"
 	"reflect"
 	"strings"
+	"sync"
 	"time"
 
 	"golang.org/x/sync/errgroup"
@@ -159,12 +160,15 @@ func (a *agent) leading(ctx context.Context, fence int64) error {
 	}
 	sources := source.New(gitfetch.New(filepath.Join(a.Cache, "git"), a.HostKeys), chart.NewRepos(filepath.Join(a.Cache, "charts")), filepath.Join(a.Cache, "artifacts"))
 	tells := &teller{link: l, log: a.Log, last: map[reconcile.Key]*protocol.Summary{}}
-	r := reconcile.New(reconcile.Config{
+	r, err := reconcile.New(ctx, reconcile.Config{
 		Agent: a.label(), Home: a.home, Namespace: a.Namespace, Sources: sources,
 		Renderer: render.New(sources, sandbox.New(a.Memory), filepath.Join(a.Cache, "render")), Log: a.Log,
 		Report: tells.view,
 		Synced: func(k reconcile.Key, e gitops.HistoryEntry) { l.Synced(protocol.AppKey(k), e) },
 	})
+	if err != nil {
+		return err
+	}
 	s, err := a.sets(ctx, sources, r, tells)
 	if err != nil {
 		return err
@@ -173,47 +177,72 @@ func (a *agent) leading(ctx context.Context, fence int64) error {
 	g.Go(func() error { return s.Run(ctx) })
 	g.Go(func() error { return r.Run(ctx) })
 	g.Go(func() error { return l.Run(ctx) })
-	g.Go(func() error { return follow(ctx, l, r, s, tells) })
-	g.Go(func() error { return serve(ctx, l, r, s) })
+	f := &following{link: l, reconciler: r, sets: s, tells: tells, scripts: script.NewKinds(settings.Settings{})}
+	g.Go(func() error { return f.follow(ctx) })
+	g.Go(func() error { return serve(ctx, l, r, s, f) })
 	return g.Wait()
 }
 
-// follow has the reconciler go by the documents as they change.
-func follow(ctx context.Context, l *link.Link, r *reconcile.Reconciler, s *sets.Sets, tells *teller) error {
-	var connections reconcile.Connections
-	var by settings.Settings
-	scripts := script.NewKinds(by)
+// following has the reconciler and the sets go by documents.
+type following struct {
+	link       *link.Link
+	reconciler *reconcile.Reconciler
+	sets       *sets.Sets
+	tells      *teller
+
+	mu          sync.Mutex
+	followed    <-chan struct{} // closes when there are other documents than those that are gone by
+	connections reconcile.Connections
+	by          settings.Settings
+	scripts     *script.Kinds
+}
+
+// follow goes by the documents as they change.
+func (f *following) follow(ctx context.Context) error {
 	for {
-		docs, changed := l.Documents()
-		if docs.Known {
-			set := argo.ReadSettings(docs.Settings)
-			if !reflect.DeepEqual(by.Kinds, set.Kinds) {
-				scripts = script.NewKinds(set)
-			}
-			by = set
-			s.SetDocuments(sets.Documents{
-				Sets: docs.Sets, Applications: docs.Applications, Projects: docs.Projects, Known: docs.Access, Clusters: docs.Clusters,
-			})
-			next := reconcile.Documents{
-				Projects: docs.Projects, Known: docs.Access, Clusters: connections.Clusters(docs.Clusters), Settings: by, Scripts: scripts,
-			}
-			tells.generated(s.Generated())
-			s.Join(docs.Applications, func(all []gitops.Application) {
-				next.Applications = all
-				r.SetDocuments(next)
-			})
-		}
 		select {
 		case <-ctx.Done():
 			return context.Cause(ctx)
-		case <-changed:
-		case <-s.Changed():
+		case <-f.now(false):
+		case <-f.sets.Changed():
+			f.now(true)
 		}
 	}
 }
 
+// now goes by the documents that there are, and gives what closes when there are
+// others. What was gone by is so again if the applications of sets have changed.
+func (f *following) now(generated bool) <-chan struct{} {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	docs, changed := f.link.Documents()
+	if !docs.Known || changed == f.followed && !generated {
+		return changed
+	}
+	set := argo.ReadSettings(docs.Settings)
+	if !reflect.DeepEqual(f.by.Kinds, set.Kinds) {
+		f.scripts = script.NewKinds(set)
+	}
+	f.by = set
+	if changed != f.followed {
+		f.sets.SetDocuments(sets.Documents{
+			Sets: docs.Sets, Applications: docs.Applications, Projects: docs.Projects, Known: docs.Access, Clusters: docs.Clusters,
+		})
+	}
+	f.followed = changed
+	next := reconcile.Documents{
+		Projects: docs.Projects, Known: docs.Access, Clusters: f.connections.Clusters(docs.Clusters), Settings: f.by, Scripts: f.scripts,
+	}
+	f.tells.generated(f.sets.Generated())
+	f.sets.Join(docs.Applications, func(all []gitops.Application) {
+		next.Applications = all
+		f.reconciler.SetDocuments(next)
+	})
+	return changed
+}
+
 // serve does what people ask.
-func serve(ctx context.Context, l *link.Link, r *reconcile.Reconciler, s *sets.Sets) error {
+func serve(ctx context.Context, l *link.Link, r *reconcile.Reconciler, s *sets.Sets, f *following) error {
 	var looking errgroup.Group
 	looking.SetLimit(lookers)
 	defer func() { _ = looking.Wait() }() // they give no errors
@@ -222,6 +251,7 @@ func serve(ctx context.Context, l *link.Link, r *reconcile.Reconciler, s *sets.S
 		case <-ctx.Done():
 			return context.Cause(ctx)
 		case q := <-l.Requests():
+			f.now(false) // it is asked of the documents that there are
 			look := func() protocol.Result { return looked(ctx, r, q) }
 			switch {
 			case q.Kind == protocol.RequestGenerate:
@@ -270,7 +300,8 @@ func answer(l *link.Link, r *reconcile.Reconciler, q protocol.Request) {
 	case protocol.RequestRelease:
 		l.Answer(q.ID, result(r.Release(k)))
 	case protocol.RequestDelete:
-		if err := r.Delete(k, q.Cascade, func(err error) { l.Answer(q.ID, result(err)) }); err != nil {
+		d := reconcile.Deletion{Request: q.ID, Cascade: q.Cascade, Done: func(err error) { l.Answer(q.ID, result(err)) }}
+		if err := r.Delete(k, d); err != nil {
 			if fault.CodeOf(err) == fault.NotFound {
 				err = nil // it is gone
 			}

@@ -27,7 +27,7 @@ func (a *agent) sets(ctx context.Context, sources *source.Sources, r *reconcile.
 	return sets.New(sets.Config{
 		Sources: sources, Sandbox: sandbox.New(a.Memory), Kept: kept, Keep: keep.save, Log: a.Log, Report: tells.set,
 		Delete: func(name string, cascade bool, done func(error)) error {
-			return r.Delete(reconcile.Key{Name: name}, cascade, done)
+			return r.Delete(reconcile.Key{Name: name}, reconcile.Deletion{Cascade: cascade, Now: true, Done: done})
 		},
 	})
 }

@@ -226,11 +226,14 @@ func (l *Link) poll(ctx context.Context) error {
 		l.reports.again()
 		ring(l.woken)
 	}
-	l.give(n)
-	if n.Documents == version {
-		return nil
+	// What is asked is asked of documents that the agent has by then.
+	if n.Documents != version {
+		if err := l.fetch(ctx); err != nil {
+			return err
+		}
 	}
-	return l.fetch(ctx)
+	l.give(n)
+	return nil
 }
 
 // digest is of what was reported, once all that is to be kept was.

@@ -71,24 +71,25 @@ type inputs struct {
 	visits    []chan<- *app
 }
 
-// removal deletes an application with its objects.
-type removal struct {
-	cascade bool
-	done    func(error) // told once it is gone, or why not
-}
-
 // step does what there is to do, and says when there is more.
 func (a *app) step(ctx context.Context, loops *sync.WaitGroup, in inputs, docs Documents) time.Time {
 	if a.saved == nil && a.rec.version != "" {
 		a.saved, _ = json.Marshal(a.rec) //nolint:errchkjson // it came as JSON
 	}
-	if in.remove != nil {
+	switch {
+	case in.remove != nil && (in.forget || in.remove.now):
 		return a.remove(ctx, loops, in, docs)
-	}
-	if in.forget {
+	case in.forget:
 		a.forget(ctx, in.doc)
 		return time.Time{}
+	case !a.rec.Forgotten.IsZero(): // its document has come back
+		a.rec.Forgotten, a.rec.Left, a.rec.Removing = time.Time{}, nil, false
+		if err := a.save(ctx); err != nil {
+			a.log.WarnContext(ctx, "the record isn't kept", "error", err)
+			return a.r.clock().Add(a.pause())
+		}
 	}
+	wait := a.awaits(in.remove)
 	fresh := a.doc == nil || !reflect.DeepEqual(a.doc.Spec, in.doc.Spec) || !reflect.DeepEqual(a.docs.Settings, docs.Settings)
 	if fresh {
 		a.verdicts = nil
@@ -98,7 +99,7 @@ func (a *app) step(ctx context.Context, loops *sync.WaitGroup, in inputs, docs D
 	}
 	a.doc, a.docs = in.doc, docs
 	if a.doc.Meta.Annotations[object.AnnotationSkipReconcile] == "true" {
-		return a.r.clock().Add(time.Hour)
+		return earliest(a.r.clock().Add(time.Hour), wait)
 	}
 	now := a.r.clock()
 	a.keep(ctx, in)
@@ -113,8 +114,11 @@ func (a *app) step(ctx context.Context, loops *sync.WaitGroup, in inputs, docs D
 		if fault.CodeOf(err) == fault.Unavailable { // how it fares, nobody knows
 			a.fares(gitops.HealthStatus{Status: gitops.HealthUnknown})
 		}
+		if in.sync != nil {
+			a.refuse(ctx, *in.sync, err)
+		}
 		a.show()
-		return now.Add(a.pause())
+		return earliest(now.Add(a.pause()), wait)
 	}
 	if h := a.rec.Hold; h != nil && !h.Until.IsZero() && h.over("", now) {
 		in.refresh = true
@@ -146,7 +150,7 @@ func (a *app) step(ctx context.Context, loops *sync.WaitGroup, in inputs, docs D
 		a.terminate()
 	}
 	a.overtake()
-	next := a.pollAt
+	next := earliest(a.pollAt, wait)
 	if h := a.rec.Hold; h != nil {
 		next = earliest(next, h.Until)
 	}

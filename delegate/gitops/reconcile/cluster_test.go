@@ -67,7 +67,7 @@ func newWorld(tb testing.TB) *world {
 func (w *world) start() {
 	w.Helper()
 	sources := source.New(gitfetch.New(w.cache+"/git", gitfetch.HostKeys{}), chart.NewRepos(w.cache+"/charts"), w.cache+"/sources")
-	w.Reconciler = New(Config{
+	r, err := New(w.Context(), Config{
 		Agent: w.namespace, Home: w.cluster, Namespace: w.namespace, Sources: sources,
 		Renderer: render.New(sources, sandbox.New(1<<30), w.cache+"/render"),
 		Log:      slog.New(slog.NewTextHandler(w.Output(), nil)),
@@ -83,9 +83,12 @@ func (w *world) start() {
 			w.moved = make(chan struct{})
 		},
 	})
+	if err != nil {
+		w.Fatal(err)
+	}
+	w.Reconciler = r
 	ctx, cancel := context.WithCancel(context.WithoutCancel(w.Context()))
 	done := make(chan struct{})
-	r := w.Reconciler
 	go func() {
 		defer close(done)
 		if err := r.Run(ctx); ctx.Err() == nil {
@@ -554,26 +557,106 @@ func TestDeletion(t *testing.T) {
 	}
 	w.stop()
 	w.start()
+	w.gone("web", Deletion{Cascade: true})()
+	if w.data("a", "a") != "" || w.data("b", "a") != "" || w.data("c", "a") != "one" {
+		t.Errorf("a is %q, b is %q, c is %q; want c alone", w.data("a", "a"), w.data("b", "a"), w.data("c", "a"))
+	}
+}
+
+// gone asks for a deletion, and gives what waits for its end.
+func (w *world) gone(name string, d Deletion) (wait func()) {
+	w.Helper()
 	done := make(chan error, 1)
-	over := time.After(patience)
-	for {
-		err := w.Delete(Key{Name: "web"}, true, func(err error) { done <- err })
-		if err == nil {
-			break
-		}
-		select { // the agent reads what it kept
-		case <-time.After(debounce):
-		case <-over:
-			t.Fatal(err)
+	d.Done = func(err error) { done <- err }
+	if err := w.Delete(Key{Name: name}, d); err != nil {
+		w.Fatal(err)
+	}
+	return func() {
+		w.Helper()
+		select {
+		case err := <-done:
+			if err != nil {
+				w.Errorf("the deletion gave %v", err)
+			}
+		case <-time.After(patience):
+			w.Fatal("the deletion doesn't end")
 		}
 	}
-	select {
-	case err := <-done:
-		if err != nil || w.data("a", "a") != "" || w.data("b", "a") != "" || w.data("c", "a") != "one" {
-			t.Errorf("the deletion gave %v; a is %q, b is %q, c is %q; want c alone", err, w.data("a", "a"), w.data("b", "a"), w.data("c", "a"))
+}
+
+// TestADeletionIsNeverLost: it may come before the document goes, while the application
+// is being forgotten, and with what comes back.
+func TestADeletionIsNeverLost(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	w.git.Commit(map[string]string{"web/a.yaml": configMap("a", "one")})
+	web := w.app("web", automated)
+	w.save(web)
+	w.start()
+	for i := range 20 {
+		w.until("web", "synced", func(s gitops.ApplicationStatus) bool { return s.Sync.Status == gitops.Synced })
+		wait := func() {}
+		ask := func() { wait = w.gone("web", Deletion{Request: fmt.Sprint(i), Cascade: true}) }
+		if i%2 == 0 {
+			ask()
+			if w.data("a", "a") != "one" {
+				t.Fatal("a has gone before the document")
+			}
 		}
-	case <-over:
-		t.Fatal("the deletion doesn't end")
+		w.save()
+		if i%4 == 1 {
+			w.until("web", "gone", func(s gitops.ApplicationStatus) bool { return s.Sync.Status == "" })
+		}
+		if i%2 == 1 {
+			ask()
+		}
+		wait()
+		if w.data("a", "a") != "" {
+			t.Fatalf("round %d: a is still there", i)
+		}
+		w.save(web)
+	}
+	w.until("web", "synced", func(s gitops.ApplicationStatus) bool { return s.Sync.Status == gitops.Synced })
+	w.save()
+	w.save(web)
+	w.edit("a", `{"data":{"a":"two"}}`)
+	over := time.After(patience)
+	for w.data("a", "a") != "one" {
+		select {
+		case <-time.After(debounce):
+		case <-over:
+			t.Fatal("what came back isn't followed")
+		}
+	}
+}
+
+// TestWhatCantBeginSaysWhy: it isn't lost, and it isn't begun later.
+func TestWhatCantBeginSaysWhy(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	w.git.Commit(map[string]string{"web/a.yaml": configMap("a", "one")})
+	away := fault.New(fault.Unavailable, "nobody is at home")
+	w.docs.Clusters = []Cluster{{Name: "away", Server: "https://away.example.com", Problem: away}}
+	web := w.app("web", func(s *gitops.ApplicationSpec) {
+		s.Destination = gitops.Destination{Name: "away", Namespace: w.namespace}
+	})
+	w.save(web)
+	w.start()
+	if err := w.Sync(Key{Name: "web"}, "one", gitops.Operation{}); err != nil {
+		t.Fatal(err)
+	}
+	s := w.ended("web", gitops.OperationError)
+	if !strings.Contains(s.OperationState.Message, "nobody is at home") {
+		t.Errorf("it says %s", show(s))
+	}
+	web.Meta.Annotations = map[string]string{object.AnnotationSkipReconcile: "true"}
+	w.save(web)
+	for what, err := range map[string]error{
+		"sync": w.Sync(Key{Name: "web"}, "two", gitops.Operation{}), "refresh": w.Refresh(Key{Name: "web"}, false), "release": w.Release(Key{Name: "web"}),
+	} {
+		if !fault.Is(err, fault.Conflict) || !strings.Contains(err.Error(), object.AnnotationSkipReconcile) {
+			t.Errorf("%s gives %v", what, err)
+		}
 	}
 }
 

@@ -50,7 +50,7 @@ func TestHowClustersAreOpened(t *testing.T) {
 // them: the others are for other clusters.
 func TestWhoWaitsForACluster(t *testing.T) {
 	t.Parallel()
-	r := New(Config{})
+	r := &Reconciler{sites: map[string]*site{}, apps: map[Key]*app{}, named: map[string]*app{}, clock: time.Now}
 	now := time.Now()
 	r.clock = func() time.Time { return now }
 	one, two := site{}, site{}

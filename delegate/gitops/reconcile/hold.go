@@ -78,7 +78,7 @@ func (r *Reconciler) Hold(k Key, asked protocol.Hold, by string) error {
 		}
 		h.at(a.shown.History[len(a.shown.History)-1])
 		a.in.hold, a.in.release, a.in.refresh = h, false, true
-		return nil
+		return a.followed()
 	})
 }
 
@@ -86,7 +86,7 @@ func (r *Reconciler) Hold(k Key, asked protocol.Hold, by string) error {
 func (r *Reconciler) Release(k Key) error {
 	return r.ask(k, func(a *app) error {
 		a.in.hold, a.in.release, a.in.refresh = nil, true, true
-		return nil
+		return a.followed()
 	})
 }
 

@@ -25,16 +25,7 @@ func (a *app) begin(ctx context.Context, o gitops.Operation, heal bool) {
 		o.Sync = &gitops.SyncRequest{}
 	}
 	run := &run{Operation: o, Heal: heal}
-	if s := a.rec.Status.OperationState; s != nil && a.rec.Request != "" { // who asked may not have seen its end yet
-		was := *s
-		was.SyncResult, was.Operation = nil, gitops.Operation{InitiatedBy: s.Operation.InitiatedBy}
-		a.rec.Before = &Ended{Request: a.rec.Request, State: was}
-	}
-	a.rec.Request = ""
-	if !o.InitiatedBy.Automated {
-		a.rec.Request = a.rec.Asked
-	}
-	a.rec.Status.OperationState = &gitops.OperationState{Operation: o, Phase: gitops.OperationRunning, StartedAt: now}
+	a.begins(o, now)
 	t, err := a.targetOf(ctx, run)
 	if why := a.bounds.blocked(window.Asked{Manual: !o.InitiatedBy.Automated}, now); why != "" {
 		err = fault.New(fault.Conflict, "%s", why)
@@ -60,6 +51,34 @@ func (a *app) begin(ctx context.Context, o gitops.Operation, heal bool) {
 	}
 	a.rec.Run = run
 	a.show()
+}
+
+// refuse says of an operation that it can't begin, as nobody can say what it would do.
+func (a *app) refuse(ctx context.Context, o gitops.Operation, why error) {
+	now := a.r.clock().UTC().Truncate(time.Second)
+	a.r.mu.Lock()
+	a.rec.Asked = a.asked
+	a.r.mu.Unlock()
+	a.begins(o, now)
+	s := a.rec.Status.OperationState
+	s.Phase, s.Message, s.FinishedAt = gitops.OperationError, why.Error(), &now
+	if err := a.save(ctx); err != nil {
+		a.log.WarnContext(ctx, "the record isn't kept", "error", err)
+	}
+}
+
+// begins notes that an operation begins.
+func (a *app) begins(o gitops.Operation, now time.Time) {
+	if s := a.rec.Status.OperationState; s != nil && a.rec.Request != "" { // who asked may not have seen its end yet
+		was := *s
+		was.SyncResult, was.Operation = nil, gitops.Operation{InitiatedBy: s.Operation.InitiatedBy}
+		a.rec.Before = &Ended{Request: a.rec.Request, State: was}
+	}
+	a.rec.Request = ""
+	if !o.InitiatedBy.Automated {
+		a.rec.Request = a.rec.Asked
+	}
+	a.rec.Status.OperationState = &gitops.OperationState{Operation: o, Phase: gitops.OperationRunning, StartedAt: now}
 }
 
 // targetOf is what a run makes live: the target that was compared, unless the

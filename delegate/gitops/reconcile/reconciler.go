@@ -115,21 +115,19 @@ const (
 	retryFirst, retryMost = 5 * time.Second, 5 * time.Minute
 )
 
-// New makes a Reconciler.
-func New(cfg Config) *Reconciler {
-	return &Reconciler{
+// New makes a Reconciler, with what the agent's earlier processes kept.
+func New(ctx context.Context, cfg Config) (*Reconciler, error) {
+	r := &Reconciler{
 		cfg: cfg, poked: make(chan struct{}, 1), apps: map[Key]*app{}, named: map[string]*app{}, sites: map[string]*site{}, records: map[Key]*record{},
 		clock: time.Now,
 	}
+	return r, r.load(ctx)
 }
 
 // Run reconciles until its context ends, and gives the cause of that.
 func (r *Reconciler) Run(ctx context.Context) error {
 	ctx, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
-	if err := r.load(ctx); err != nil {
-		return err
-	}
 	var loops sync.WaitGroup
 	defer loops.Wait()
 	var work errgroup.Group
@@ -196,23 +194,62 @@ func (r *Reconciler) share(server string) int {
 func (r *Reconciler) pass(ctx context.Context, loops *sync.WaitGroup, a *app) {
 	r.mu.Lock()
 	in := a.in
-	a.in = inputs{doc: in.doc, remove: in.remove}
+	a.in = inputs{doc: in.doc, remove: in.remove, forget: in.forget}
 	docs := r.docs
 	r.mu.Unlock()
 	next := a.step(ctx, loops, in, docs)
 	for _, v := range in.visits {
 		v <- a.visited() // there is room for it
 	}
+	var removed *removal
 	r.mu.Lock()
 	a.busy = false
 	if a.gone {
-		delete(r.apps, a.key)
-		delete(r.named, a.key.tracked())
+		removed = r.leaveLocked(a)
 	} else if a.due.IsZero() || next.Before(a.due) {
 		a.due = next
 	}
 	r.mu.Unlock()
 	r.poke()
+	removed.told(nil)
+}
+
+// leaveLocked takes leave of an application that was forgotten or removed, unless
+// somebody has come meanwhile who wants something of it. It gives the removal that is
+// done. The lock is held.
+func (r *Reconciler) leaveLocked(a *app) (removed *removal) {
+	delete(r.apps, a.key)
+	delete(r.named, a.key.tracked())
+	in := a.in
+	wanted := in.remove != nil || !in.forget
+	if a.rec == nil {
+		removed, in.remove = in.remove, nil
+		wanted = !in.forget && !removed.now // it goes from the documents next
+	} else {
+		r.records[a.key] = a.rec
+	}
+	if !wanted {
+		for _, v := range in.visits {
+			v <- &app{} // there is room for it
+		}
+		return removed
+	}
+	again := r.addLocked(a.key)
+	again.in, again.at = in, a.at
+	r.wakeLocked(again, r.clock())
+	return removed
+}
+
+// addLocked makes an application, with the record that is kept of it. The lock is held.
+func (r *Reconciler) addLocked(k Key) *app {
+	a := &app{r: r, key: k, rec: r.records[k], log: r.cfg.Log.With("app", k.tracked())}
+	if a.rec == nil {
+		a.rec = &record{App: k}
+	}
+	a.asked = a.rec.Asked
+	delete(r.records, k)
+	r.apps[k], r.named[k.tracked()] = a, a
+	return a
 }
 
 func (r *Reconciler) poke() {
@@ -236,13 +273,7 @@ func (r *Reconciler) SetDocuments(docs Documents) {
 		there[k] = true
 		a := r.apps[k]
 		if a == nil {
-			a = &app{r: r, key: k, rec: r.records[k], log: r.cfg.Log.With("app", k.tracked())}
-			if a.rec == nil {
-				a.rec = &record{App: k}
-			}
-			a.asked = a.rec.Asked
-			delete(r.records, k)
-			r.apps[k], r.named[k.tracked()] = a, a
+			a = r.addLocked(k)
 		}
 		a.in.doc, a.in.forget, a.at = doc, false, ""
 		if c, err := docs.cluster(r.cfg.Home, doc.Spec.Destination); err == nil { // else it is told at once
@@ -306,6 +337,9 @@ func (r *Reconciler) operation(k Key, id string, begin func(*app) error) error {
 		if id != "" && id == a.asked {
 			return nil
 		}
+		if err := a.followed(); err != nil {
+			return err
+		}
 		if a.operating || a.in.sync != nil {
 			return fault.New(fault.Conflict, "%w on application %s", ErrBusy, k.tracked())
 		}
@@ -342,8 +376,16 @@ func (r *Reconciler) open(doc *gitops.Application) error {
 func (r *Reconciler) Refresh(k Key, hard bool) error {
 	return r.ask(k, func(a *app) error {
 		a.in.refresh, a.in.hard = true, a.in.hard || hard
-		return nil
+		return a.followed()
 	})
+}
+
+// followed refuses what is asked of an application that nobody follows.
+func (a *app) followed() error {
+	if a.in.doc != nil && a.in.doc.Meta.Annotations[object.AnnotationSkipReconcile] == "true" {
+		return fault.New(fault.Conflict, "application %s isn't followed, as its annotation %s says; take that away first", a.key.tracked(), object.AnnotationSkipReconcile)
+	}
+	return nil
 }
 
 // Terminate ends the operation under way.

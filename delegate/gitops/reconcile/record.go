@@ -47,8 +47,11 @@ type record struct {
 	Before   *Ended            `json:"before,omitempty"`
 	Document *gitops.Operation `json:"document,omitempty"`
 	Hold     *hold             `json:"hold,omitempty"`
-	// Forgotten is when the application's document went.
-	Forgotten time.Time `json:"forgotten,omitzero"`
+	// Forgotten is when the application's document went, which is Left.
+	Forgotten time.Time           `json:"forgotten,omitzero"`
+	Left      *gitops.Application `json:"left,omitempty"`
+	// Removing says that its removal has begun.
+	Removing bool `json:"removing,omitempty"`
 
 	version string // of the Secret; empty: there is none
 }
@@ -124,14 +127,10 @@ func (r *Reconciler) load(ctx context.Context) error {
 			r.cfg.Log.WarnContext(ctx, "a record can't be read, and is made anew", "secret", all[i].GetName(), "error", err)
 			continue
 		}
-		if !rec.Forgotten.IsZero() && r.clock().Sub(rec.Forgotten) > forgottenFor {
+		if !rec.Forgotten.IsZero() && !rec.Removing && r.clock().Sub(rec.Forgotten) > forgottenFor {
 			if _, err := r.cfg.Home.Delete(ctx, &all[i], applying.Deletion{UID: all[i].GetUID()}); err != nil {
 				r.cfg.Log.WarnContext(ctx, "the record of an application that is gone stays", "app", rec.App.tracked(), "error", err)
 			}
-			continue
-		}
-		if a := r.apps[rec.App]; a != nil {
-			a.rec, a.asked = rec, rec.Asked
 			continue
 		}
 		r.records[rec.App] = rec

@@ -24,39 +24,93 @@ import (
 // gone: somebody may yet ask for its objects to be deleted.
 const forgottenFor = 24 * time.Hour
 
-// Delete deletes an application: with cascade its objects, and then what is kept of
-// it. done is told when that is over. It may be called of an application whose
-// document has gone already.
-func (r *Reconciler) Delete(k Key, cascade bool, done func(error)) error {
+// documentWithin is how long a deletion waits for the application's document to go,
+// which is what makes it one.
+const documentWithin = time.Minute
+
+// Deletion is what is asked of the deletion of an application.
+type Deletion struct {
+	Request string // the id of who asks; one that asks again asks once
+	Cascade bool   // its objects, too
+	Now     bool   // its document needn't go before
+	// Done is told when the application is gone, or why it isn't deleted. It must not
+	// block.
+	Done func(error)
+}
+
+// removal deletes an application, as it was asked for last.
+type removal struct {
+	cascade, now bool
+	asked        time.Time
+	done         map[string]func(error) // by request
+}
+
+func (m *removal) told(err error) {
+	if m == nil {
+		return
+	}
+	for _, done := range m.done {
+		done(err)
+	}
+}
+
+// Delete deletes an application: with its objects, if that is asked for, and then what
+// is kept of it. Its document goes before that, or has gone already.
+func (r *Reconciler) Delete(k Key, d Deletion) error {
 	r.mu.Lock()
 	if rec := r.records[k]; r.apps[k] == nil && rec != nil {
-		a := &app{r: r, key: k, rec: rec, log: r.cfg.Log.With("app", k.tracked())}
-		a.in.doc = &gitops.Application{
-			Meta: gitops.Meta{Name: k.Name, Namespace: k.Namespace}, Spec: gitops.ApplicationSpec{Destination: rec.Status.Sync.ComparedTo.Destination},
+		a := r.addLocked(k)
+		a.in.doc, a.in.forget = rec.Left, true
+		if rec.Left == nil { // its last process didn't hear of that
+			a.in.doc = &gitops.Application{
+				Meta: gitops.Meta{Name: k.Name, Namespace: k.Namespace}, Spec: gitops.ApplicationSpec{Destination: rec.Status.Sync.ComparedTo.Destination},
+			}
 		}
-		delete(r.records, k)
-		r.apps[k], r.named[k.tracked()] = a, a
 	}
 	r.mu.Unlock()
 	return r.ask(k, func(a *app) error {
-		a.in.remove = &removal{cascade, done}
+		m := &removal{cascade: d.Cascade, now: d.Now, asked: r.clock(), done: map[string]func(error){}}
+		if was := a.in.remove; was != nil {
+			maps.Copy(m.done, was.done)
+		}
+		m.done[d.Request] = d.Done
+		a.in.remove = m
 		return nil
 	})
+}
+
+// awaits says until when a removal waits for the application's document to go. One that
+// has waited is refused.
+func (a *app) awaits(m *removal) time.Time {
+	if m == nil {
+		return time.Time{}
+	}
+	until := m.asked.Add(documentWithin)
+	if a.r.clock().Before(until) {
+		return until
+	}
+	a.r.mu.Lock()
+	last := a.in.remove == m
+	if last {
+		a.in.remove = nil
+	}
+	a.r.mu.Unlock()
+	if last {
+		m.told(fault.New(fault.Conflict, "application %s has its document still; delete that", a.key.tracked()))
+	}
+	return time.Time{}
 }
 
 // forget lets go of an application whose document has gone. Its objects stay as they
 // are.
 func (a *app) forget(ctx context.Context, doc *gitops.Application) {
 	a.letGo(ctx)
-	a.rec.Forgotten = a.r.clock().UTC()
-	a.rec.Run = nil
-	a.rec.Status.Sync.ComparedTo.Destination = doc.Spec.Destination
+	a.rec.Forgotten, a.rec.Left, a.rec.Run = a.r.clock().UTC(), doc, nil
 	if err := a.save(ctx); err != nil {
 		a.log.WarnContext(ctx, "the record isn't kept", "error", err)
 	}
 	a.r.mu.Lock()
 	a.gone = true
-	a.r.records[a.key] = a.rec
 	a.r.mu.Unlock()
 	a.tellGone()
 }
@@ -84,6 +138,14 @@ func (a *app) remove(ctx context.Context, loops *sync.WaitGroup, in inputs, docs
 	a.doc, a.docs = in.doc, docs
 	a.rec.Run = nil
 	if in.remove.cascade {
+		a.rec.Removing = true
+		if a.rec.Forgotten.IsZero() {
+			a.rec.Forgotten, a.rec.Left = a.r.clock().UTC(), in.doc
+		}
+		if err := a.save(ctx); err != nil {
+			a.log.WarnContext(ctx, "the removal can't begin", "error", err)
+			return a.r.clock().Add(a.pause())
+		}
 		more, err := a.removeObjects(ctx, loops)
 		if err != nil {
 			a.found = []gitops.Condition{{Type: gitops.ConditionDeletionError, Message: err.Error()}}
@@ -100,10 +162,9 @@ func (a *app) remove(ctx context.Context, loops *sync.WaitGroup, in inputs, docs
 		return a.r.clock().Add(a.pause())
 	}
 	a.r.mu.Lock()
-	a.gone = true
+	a.gone, a.rec = true, nil
 	a.r.mu.Unlock()
 	a.tellGone()
-	in.remove.done(nil)
 	return time.Time{}
 }
 

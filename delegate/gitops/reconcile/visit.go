@@ -40,7 +40,10 @@ func (r *Reconciler) Visit(ctx context.Context, k Key) (*Visit, error) {
 	case <-ctx.Done():
 		return nil, context.Cause(ctx)
 	case a := <-got:
-		if a.site == nil || a.target == nil && len(a.rec.Status.Resources) == 0 {
+		switch {
+		case a.rec == nil:
+			return nil, fault.New(fault.NotFound, "application %s has gone", k.tracked())
+		case a.site == nil || a.target == nil && len(a.rec.Status.Resources) == 0:
 			why := "nothing is known of it yet"
 			for _, c := range a.found {
 				why = c.Message
@@ -62,6 +65,9 @@ func (v *Visit) Health(ctx context.Context) func(o *unstructured.Unstructured) *
 
 // visited is a copy of an application for somebody who looks at it.
 func (a *app) visited() *app {
+	if a.rec == nil {
+		return &app{}
+	}
 	out := &app{
 		r: a.r, key: a.key, log: a.log, doc: a.doc, docs: a.docs, site: a.site, bounds: a.bounds, found: slices.Clone(a.found),
 		rec: &record{App: a.key, Status: a.rec.Status, Hold: a.rec.Hold, Inventory: inventory{}},

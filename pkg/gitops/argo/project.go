@@ -66,21 +66,11 @@ func projectSpec(d decoder, v yamldoc.Value) gitops.ProjectSpec {
 			d.Fields(v, document.Keys{"warn": d.maybe(&o.Warn), "ignore": list(d, &o.Ignore, kindPattern)})
 			return o
 		}),
-		"syncWindows": list(d, &s.SyncWindows, syncWindow),
-		"signatureKeys": list(d, &s.SignatureKeys, func(d decoder, v yamldoc.Value) gitops.SignatureKey {
-			var k gitops.SignatureKey
-			d.Fields(v, document.Keys{"keyID": d.text(&k.KeyID)})
-			d.Need(v, "keyID")
-			return k
-		}),
+		"syncWindows":      list(d, &s.SyncWindows, syncWindow),
+		"signatureKeys":    d.Refuse("keys that commits are to be signed with (signatureKeys) aren't supported"),
 		"sourceNamespaces": d.words(&s.SourceNamespaces), "permitOnlyProjectScopedClusters": d.flag(&s.PermitOnlyProjectScopedClusters),
-		"destinationServiceAccounts": list(d, &s.DestinationServiceAccounts, func(d decoder, v yamldoc.Value) gitops.DestinationAccount {
-			var a gitops.DestinationAccount
-			d.Fields(v, document.Keys{"server": d.text(&a.Server), "namespace": d.text(&a.Namespace), "defaultServiceAccount": d.text(&a.DefaultServiceAccount)})
-			d.Need(v, "server", "defaultServiceAccount")
-			return a
-		}),
-		"sourceIntegrity": d.Refuse("rules for signatures of sources (sourceIntegrity) aren't supported; signatureKeys are"),
+		"destinationServiceAccounts": d.Refuse("accounts of their own for destinations (destinationServiceAccounts) aren't supported"),
+		"sourceIntegrity":            d.Refuse("rules for signatures of sources (sourceIntegrity) aren't supported"),
 	})
 	return s
 }

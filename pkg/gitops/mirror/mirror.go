@@ -172,7 +172,8 @@ func (m *Mirror) Hello(ctx context.Context, agent ref.Ref, h protocol.Hello) (pr
 	return protocol.Welcome{ReportMin: m.ReportMin, PollEvery: m.PollEvery, Seq: l.Seq}, err
 }
 
-// Poll says what is new for an agent. It changes nothing.
+// Poll says what is new for an agent. It changes nothing but, now and then, when the
+// agent was heard of.
 func (m *Mirror) Poll(ctx context.Context, agent ref.Ref, p protocol.Poll) (protocol.News, error) {
 	l, err := m.link(ctx, agent)
 	if err == nil {
@@ -180,6 +181,14 @@ func (m *Mirror) Poll(ctx context.Context, agent ref.Ref, p protocol.Poll) (prot
 	}
 	if err != nil {
 		return protocol.News{}, err
+	}
+	if m.Now().Sub(l.Seen) > silence/2 {
+		if l, err = m.change(ctx, agent, func(l *store.GitOpsLink) (bool, error) {
+			l.Seen = m.Now()
+			return true, led(*l, p.Fence)
+		}); err != nil {
+			return protocol.News{}, err
+		}
 	}
 	out := protocol.News{Documents: l.Documents, Requests: l.Requests, Resync: p.Digest != "" && l.Digest != "" && p.Digest != l.Digest}
 	if p.Requests == l.Requests && l.Requests > 0 {
@@ -189,6 +198,12 @@ func (m *Mirror) Poll(ctx context.Context, agent ref.Ref, p protocol.Poll) (prot
 	for _, r := range open {
 		out.Open = append(out.Open, r.Request)
 	}
+	if err != nil || len(open) == 0 {
+		return out, err
+	}
+	// What is asked is asked of documents that are saved by now.
+	l, err = m.link(ctx, agent)
+	out.Documents = l.Documents
 	return out, err
 }
 
@@ -242,8 +257,7 @@ func (m *Mirror) Answer(ctx context.Context, agent ref.Ref, a protocol.Answer) e
 	return m.Store.AnswerGitOps(ctx, agent, a.ID, a.Result, m.Now().Add(store.GitOpsRequestsKept))
 }
 
-// silence is how long an agent is taken for connected that says nothing: if
-// nothing changes it has nothing to say, but its delegate has.
+// silence is how long an agent is taken for connected that says nothing.
 const silence = 5 * time.Minute
 
 // Heard says whether an agent was heard of lately: it itself, or its delegate.
