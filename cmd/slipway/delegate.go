@@ -47,8 +47,8 @@ func delegateCommand(a *app) *cobra.Command {
 			if cfg.TLS, err = s.tls(); err != nil {
 				return err
 			}
-			if cfg.Capacity < 1 || cfg.Capacity > protocol.MaxTasks {
-				return fault.New(fault.Invalid, "--capacity is %d; want 1 to %d", cfg.Capacity, protocol.MaxTasks)
+			if least := 1 - min(1, len(gitOps.agent)); cfg.Capacity < least || cfg.Capacity > protocol.MaxTasks {
+				return fault.New(fault.Invalid, "--capacity is %d; want 1 to %d, or 0 for a GitOps agent (--gitops) that is nothing else", cfg.Capacity, protocol.MaxTasks)
 			}
 			if cache == "" {
 				if err := a.caller.homed("what is kept between tasks", "give --cache", "XDG_CACHE_HOME"); err != nil {
@@ -78,7 +78,9 @@ func delegateCommand(a *app) *cobra.Command {
 			}
 			wire.SoftMemory(a.env)
 			g, ctx := errgroup.WithContext(c.Context())
-			g.Go(func() error { return agent.New(cfg).Run(ctx) })
+			if cfg.Capacity > 0 {
+				g.Go(func() error { return agent.New(cfg).Run(ctx) })
+			}
 			if keeps != nil {
 				keeps.Client = agent.NewClient(agent.ClientConfig{URL: cfg.URL, Token: cfg.Token, TLS: cfg.TLS})
 				keeps.Cache, keeps.Memory, keeps.HostKeys, keeps.Log = filepath.Join(cache, "gitops"), memory, keys, cfg.Log
@@ -103,7 +105,7 @@ func delegateCommand(a *app) *cobra.Command {
 	f := c.Flags()
 	f.StringVar(&cfg.Name, "name", host, "its name; replicas share one")
 	f.StringSliceVar(&cfg.Tags, "tags", nil, "what delegate selectors match, e.g. a cluster's name")
-	f.IntVar(&cfg.Capacity, "capacity", 10, "tasks that it runs at once")
+	f.IntVar(&cfg.Capacity, "capacity", 10, "tasks that it runs at once; 0: none, for a GitOps agent that is nothing else")
 	f.StringVar(&cache, "cache", "", "folder for what is kept between tasks, such as fetched repositories (default ~/.cache/slipway/delegate/NAME)")
 	f.DurationVar(&cfg.Drain, "drain", 5*time.Minute, "how long running tasks may go on when it is told to stop")
 	fetch.add(f)

@@ -79,11 +79,16 @@ func (l *awsFlags) read() (delegate.AWS, error) {
 }
 
 // gitOpsFlags say which GitOps agent a delegate is, too.
-type gitOpsFlags struct{ agent, namespace string }
+type gitOpsFlags struct {
+	agent, namespace string
+	within           []string
+}
 
 func (l *gitOpsFlags) add(f interface {
 	StringVar(p *string, name, value, usage string)
+	StringSliceVar(p *[]string, name string, value []string, usage string)
 }) {
+	f.StringSliceVar(&l.within, "gitops-within", nil, "the only namespaces of that cluster that the agent looks into and changes (default all, and what is in none)")
 	f.StringVar(&l.agent, "gitops", "", "GitOps agent that it is, too, for the cluster that it runs in, or that KUBECONFIG names: an identifier of the project, or with org. or account. before it")
 	f.StringVar(&l.namespace, "gitops-namespace", "", "namespace in which that agent keeps what it knows (default its pod's, else "+gitops.DefaultNamespace+")")
 }
@@ -91,8 +96,8 @@ func (l *gitOpsFlags) add(f interface {
 // read gives the agent, if there is to be one.
 func (l *gitOpsFlags) read(from ref.Scope) (*gitops.Config, error) {
 	if l.agent == "" {
-		if l.namespace != "" {
-			return nil, fault.New(fault.Invalid, "--gitops-namespace is given without --gitops")
+		if l.namespace != "" || len(l.within) > 0 {
+			return nil, fault.New(fault.Invalid, "--gitops-namespace or --gitops-within is given without --gitops")
 		}
 		return nil, nil
 	}
@@ -101,6 +106,6 @@ func (l *gitOpsFlags) read(from ref.Scope) (*gitops.Config, error) {
 		return nil, fault.New(fault.Invalid, "--gitops: %w", err)
 	}
 	return &gitops.Config{
-		Agent: gitopsprotocol.Agent{Org: r.Scope.Org, Project: r.Scope.Project, ID: r.ID}, Namespace: l.namespace, Cluster: task.Cluster{Inherit: true}, Version: currentVersion(),
+		Agent: gitopsprotocol.Agent{Org: r.Scope.Org, Project: r.Scope.Project, ID: r.ID}, Namespace: l.namespace, Within: l.within, Cluster: task.Cluster{Inherit: true}, Version: currentVersion(),
 	}, nil
 }

@@ -14,7 +14,6 @@ import (
 	"github.com/slipway-cd/slipway/pkg/fault"
 	"github.com/slipway-cd/slipway/pkg/gitops/display"
 	"github.com/slipway-cd/slipway/pkg/ref"
-	"github.com/slipway-cd/slipway/pkg/store"
 )
 
 // gitOps looks at GitOps agents and their applications, and asks them for
@@ -27,8 +26,8 @@ type gitOps struct {
 func gitOpsCommand(a *app) *cobra.Command {
 	g := &gitOps{caller: a.caller, shows: a.shows}
 	c := &cobra.Command{Use: "gitops", Short: "Agents that keep applications as Git has them", GroupID: groupRun}
-	agents := &cobra.Command{Use: "agent", Aliases: []string{"agents"}, Short: "Make, list and delete GitOps agents"}
-	agents.AddCommand(g.createCommand(), g.agentsCommand(), g.agentCommand(), g.deleteAgentCommand())
+	agents := &cobra.Command{Use: "agent", Aliases: []string{"agents"}, Short: "Make, install, list and delete GitOps agents"}
+	agents.AddCommand(g.createCommand(), g.installCommand(), g.agentsCommand(), g.agentCommand(), g.deleteAgentCommand())
 	apps := &cobra.Command{
 		Use: "app", Aliases: []string{"apps"}, Short: "List, sync and roll back applications",
 		Long: "Applications are named AGENT/APP; the agent may be left out if only one has an application of that name in the project.",
@@ -52,28 +51,37 @@ func (g *gitOps) connect() (apiclient.GitOps, ref.Scope, error) {
 }
 
 func (g *gitOps) createCommand() *cobra.Command {
-	var namespace, description string
+	var i installFlags
+	var description string
+	var alone bool
 	c := &cobra.Command{
-		Use: "create NAME", Short: "Make an agent, and the token that it shows", Args: cobra.ExactArgs(1),
-		Long: "Create saves a gitopsAgent and makes a delegate's token for it, which is shown once. The token speaks for this agent alone.",
+		Use: "create NAME", Short: "Make an agent, and print what installs it in its cluster", Args: cobra.ExactArgs(1),
+		Long: "Create saves a gitopsAgent, makes a delegate's token for it, which is shown once and speaks for this agent alone, and prints the objects that\n" +
+			"install it: a Deployment, its account and what that may do, and the token. Without --within or --from-manifests it may change all\n" +
+			"of its cluster, but give nobody more rights than it has.",
+		Example: "  slipway gitops agent create eu1 | kubectl apply -f -\n  slipway gitops agent create shop --within shop,shop-test --from-manifests deploy | kubectl apply -f -",
 		RunE: func(c *cobra.Command, args []string) error {
-			return g.create(c.Context(), args[0], namespace, description)
+			return g.create(c.Context(), args[0], description, alone, &i)
 		},
 	}
-	c.Flags().StringVar(&namespace, "namespace", "", "the namespace of the agent's own documents; its pod's if empty")
+	i.add(c)
 	c.Flags().StringVar(&description, "description", "", "what it is for")
+	c.Flags().BoolVar(&alone, "no-install", false, "save the agent alone, without a token: it is to run in the server's process (slipway serve --gitops)")
 	return c
 }
 
 // createdAgent is an agent with its token, which is shown once.
 type createdAgent struct {
 	Agent api.SavedEntity `json:"agent"`
-	Token api.NewToken    `json:"token"`
+	Token *api.NewToken   `json:"token,omitempty"`
 }
 
-func (g *gitOps) create(ctx context.Context, name, namespace, description string) error {
+func (g *gitOps) create(ctx context.Context, name, description string, alone bool, i *installFlags) error {
 	client, scope, err := g.connect()
 	if err != nil {
+		return err
+	}
+	if err := i.read(g); err != nil {
 		return err
 	}
 	body := map[string]any{"identifier": name, "name": name, "type": "MANAGED_ARGO_PROVIDER", "operator": "ARGO"}
@@ -82,8 +90,8 @@ func (g *gitOps) create(ctx context.Context, name, namespace, description string
 			body[key] = value
 		}
 	}
-	if namespace != "" {
-		body["metadata"] = map[string]any{"namespace": namespace}
+	if !alone {
+		body["metadata"] = map[string]any{"namespace": i.Namespace}
 	}
 	doc, err := yaml.Marshal(map[string]any{string(ref.GitOpsAgent): body})
 	if err != nil {
@@ -94,13 +102,23 @@ func (g *gitOps) create(ctx context.Context, name, namespace, description string
 	if made.Agent, err = client.Client.Save(ctx, apiclient.Document{Scope: scope, File: "agent", YAML: doc, Version: &none}); err != nil {
 		return err
 	}
-	made.Token, err = client.Client.CreateToken(ctx, scope, api.CreateToken{Kind: store.TokenDelegate, Name: name, Binding: &store.Binding{Tags: []string{}}})
+	i.Agent = ref.Ref{Scope: scope, ID: name}
+	if alone {
+		return g.shows.print(made, func() error {
+			fmt.Fprintf(g.shows.people(), "agent %s saved\n", name)
+			return nil
+		})
+	}
+	token, err := g.token(ctx, client, i.Agent)
 	if err != nil {
 		return err
 	}
+	made.Token, i.Token = &token, token.Secret
 	return g.shows.print(made, func() error {
-		fmt.Fprintln(g.shows.people(), made.Token.Secret)
-		fmt.Fprintf(g.shows.err, "Agent %s is saved. This is its token, which is shown once; keep it safe.\n", name)
+		if err := g.install(ctx, i); err != nil {
+			return err
+		}
+		fmt.Fprintf(g.shows.err, "Agent %s is saved. What installs it has its token, which is shown once; keep it safe.\n", name)
 		return nil
 	})
 }

@@ -4,9 +4,11 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"io"
 	"io/fs"
-	"net"
+	"net/http"
 	"os"
+	"os/exec"
 	"path/filepath"
 	"regexp"
 	"strings"
@@ -14,12 +16,20 @@ import (
 	"time"
 
 	"github.com/rogpeppe/go-internal/testscript"
+	appsv1 "k8s.io/api/apps/v1"
+	authv1 "k8s.io/api/authentication/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/client-go/kubernetes"
+	"k8s.io/client-go/tools/clientcmd"
+	"k8s.io/client-go/tools/clientcmd/api"
 
 	"github.com/slipway-cd/slipway/delegate/applying"
 	"github.com/slipway-cd/slipway/delegate/applying/applyingtest"
+	"github.com/slipway-cd/slipway/delegate/manifest"
 	"github.com/slipway-cd/slipway/internal/gitserver/gittest"
 	"github.com/slipway-cd/slipway/internal/testport"
 	"github.com/slipway-cd/slipway/pkg/gitops/object"
@@ -70,17 +80,75 @@ func gitOpsScript(t *testing.T, script string) {
 			return os.WriteFile(apps, regexp.MustCompile("NAMESPACE").ReplaceAllLiteral(text, []byte(namespace)), 0o600)
 		},
 		Cmds: map[string]func(*testscript.TestScript, bool, []string){
-			"ready": ready, "commit": w.commit, "live": w.live, "edit": w.edit, "until-seen": untilSeen, "until-says": untilSays, "until-live": w.untilLive, "until-gone": w.untilGone,
+			"ready": ready, "commit": w.commit, "live": w.live, "edit": w.edit, "until-seen": untilSeen, "until-says": untilSays, "until-live": w.untilLive, "until-gone": w.untilGone, "pod": w.pod,
 		},
 		RequireExplicitExec: true,
 	})
 }
 
-// ready waits until a server answers.
+// pod makes the objects of a file, and runs the container of the Deployment among them,
+// as its account, as often as it ends.
+func (w *watched) pod(ts *testscript.TestScript, _ bool, args []string) {
+	ctx, cancel := context.WithCancel(context.Background())
+	objects, err := manifest.Objects(args[0], ts.ReadFile(args[0]), manifest.Decode)
+	ts.Check(err)
+	var run appsv1.Deployment
+	secrets := map[string]string{}
+	for _, o := range objects {
+		switch o.GetKind() {
+		case "Deployment":
+			ts.Check(runtime.DefaultUnstructuredConverter.FromUnstructured(o.Object, &run))
+			continue
+		case "Secret":
+			secrets[o.GetName()], _, err = unstructured.NestedString(o.Object, "stringData", "token")
+			ts.Check(err)
+		}
+		_, err := w.cluster.Apply(ctx, o, applying.Way{Manager: "kubectl"}, io.Discard)
+		ts.Check(err)
+	}
+	clients, err := kubernetes.NewForConfigAndClient(w.cluster.Config, w.cluster.HTTP)
+	ts.Check(err)
+	account, err := clients.CoreV1().ServiceAccounts(run.Namespace).CreateToken(ctx, run.Spec.Template.Spec.ServiceAccountName, &authv1.TokenRequest{}, metav1.CreateOptions{})
+	ts.Check(err)
+	config, err := clientcmd.LoadFromFile(ts.Getenv("KUBECONFIG"))
+	ts.Check(err)
+	for _, user := range config.AuthInfos {
+		*user = api.AuthInfo{Token: account.Status.Token}
+	}
+	kubeconfig := ts.MkAbs("pod.kubeconfig")
+	ts.Check(clientcmd.WriteToFile(*config, kubeconfig))
+	env := []string{"KUBECONFIG=" + kubeconfig, "HOME=" + ts.MkAbs("pod"), "PATH=" + ts.Getenv("PATH")}
+	c := run.Spec.Template.Spec.Containers[0]
+	for _, e := range c.Env {
+		if from := e.ValueFrom; from != nil {
+			e.Value = secrets[from.SecretKeyRef.Name]
+		}
+		env = append(env, e.Name+"="+e.Value)
+	}
+	log, err := os.Create(ts.MkAbs("pod.log"))
+	ts.Check(err)
+	done := make(chan struct{})
+	go func() {
+		defer close(done)
+		for ctx.Err() == nil {
+			p := exec.CommandContext(ctx, "slipway", append([]string{"delegate"}, c.Args...)...)
+			p.Env, p.Stdout, p.Stderr = env, log, log
+			_ = p.Run() // it is run again
+		}
+	}()
+	ts.Defer(func() {
+		cancel()
+		<-done
+		_ = log.Close()
+		ts.Logf("the pod says:\n%s", ts.ReadFile("pod.log"))
+	})
+}
+
+// ready waits until a server answers: it listens before it has a token.
 func ready(ts *testscript.TestScript, _ bool, _ []string) {
 	wait(ts, "a server that answers", func() bool {
-		c, err := net.Dial("tcp", ts.Getenv("ADDR")) //nolint:noctx // it is loopback
-		return err == nil && c.Close() == nil
+		r, err := http.Get("http://" + ts.Getenv("ADDR") + "/healthz") //nolint:noctx // it is loopback
+		return err == nil && r.Body.Close() == nil
 	})
 }
 

@@ -112,7 +112,7 @@ func (d agents) agent(v yamldoc.Value, e *Entity) *gitops.Agent {
 				"namespace": func(v yamldoc.Value) { a.Namespace = d.String(v).Value },
 				// Processes of one agent take turns by themselves, however many are started.
 				"highAvailability":     d.Flag(nil),
-				"isNamespaced":         d.Refuse("an agent without rights for its whole cluster isn't supported"),
+				"isNamespaced":         d.Refuse("which namespaces an agent may look into is said where it is installed (slipway gitops agent create --within); isNamespaced isn't supported"),
 				"existingInstallation": d.Refuse("an agent beside an Argo CD isn't supported"),
 				"infraType":            d.Supported(&infra, "kind of cluster", []string{"UNSET"}, "OPENSHIFT"),
 				"mappedProjects":       document.Nothing, "deployedApplicationCount": document.Nothing,

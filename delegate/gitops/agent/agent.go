@@ -49,12 +49,15 @@ type Config struct {
 	Client    delegate.Client
 	Agent     protocol.Agent
 	Namespace string // its own; empty: that of its pod, else DefaultNamespace
-	Cache     string // the folder of what it fetches and renders
-	Memory    int64  // of a process that renders, in bytes; 0: sandbox.DefaultMemory
-	HostKeys  gitfetch.HostKeys
-	Cluster   task.Cluster // that it runs in
-	Version   string
-	Log       *slog.Logger
+	// Within are the only namespaces of the cluster it runs in that it looks into and
+	// changes; none: all, and what is in none.
+	Within   []string
+	Cache    string // the folder of what it fetches and renders
+	Memory   int64  // of a process that renders, in bytes; 0: sandbox.DefaultMemory
+	HostKeys gitfetch.HostKeys
+	Cluster  task.Cluster // that it runs in
+	Version  string
+	Log      *slog.Logger
 }
 
 // DefaultNamespace is the one of an agent that runs in no pod.
@@ -124,20 +127,24 @@ var namespaces = schema.GroupVersionKind{Version: "v1", Kind: "Namespace"}
 
 // prepare finds out where the agent is, and makes its namespace if there is none.
 func (a *agent) prepare(ctx context.Context) error {
-	system, err := a.home.Get(ctx, applying.Named(namespaces, object.Key{Name: "kube-system"}))
-	if err != nil {
-		return fmt.Errorf("find out which cluster this is: %w", err)
-	}
-	if system != nil {
-		a.uid = string(system.GetUID())
-	}
 	own := applying.Named(namespaces, object.Key{Name: a.Namespace})
 	there, err := a.home.Get(ctx, own)
 	if err == nil && there == nil {
-		_, err = a.home.Create(ctx, own, object.Manager)
+		there, err = a.home.Create(ctx, own, object.Manager)
 	}
 	if err != nil && fault.CodeOf(err) != fault.Forbidden { // it may be there, and not to be seen
 		return fmt.Errorf("make the agent's namespace: %w", err)
+	}
+	system, err := a.home.Get(ctx, applying.Named(namespaces, object.Key{Name: "kube-system"}))
+	switch {
+	case err == nil && system != nil:
+		a.uid = string(system.GetUID())
+	case there != nil && fault.CodeOf(err) == fault.Forbidden: // its own tells as well where it is
+		a.uid = "namespace:" + string(there.GetUID())
+	case fault.CodeOf(err) == fault.Forbidden:
+		return fault.New(fault.Invalid, "a GitOps agent is to be allowed to get its own namespace or kube-system, by whose uid it knows its cluster: %w", err)
+	case err != nil:
+		return fmt.Errorf("find out which cluster this is: %w", err)
 	}
 	return nil
 }
@@ -177,7 +184,7 @@ func (a *agent) leading(ctx context.Context, fence int64) error {
 	g.Go(func() error { return s.Run(ctx) })
 	g.Go(func() error { return r.Run(ctx) })
 	g.Go(func() error { return l.Run(ctx) })
-	f := &following{link: l, reconciler: r, sets: s, tells: tells, scripts: script.NewKinds(settings.Settings{})}
+	f := &following{within: a.Within, link: l, reconciler: r, sets: s, tells: tells, scripts: script.NewKinds(settings.Settings{})}
 	g.Go(func() error { return f.follow(ctx) })
 	g.Go(func() error { return serve(ctx, l, r, s, f) })
 	return g.Wait()
@@ -185,6 +192,7 @@ func (a *agent) leading(ctx context.Context, fence int64) error {
 
 // following has the reconciler and the sets go by documents.
 type following struct {
+	within     []string
 	link       *link.Link
 	reconciler *reconcile.Reconciler
 	sets       *sets.Sets
@@ -231,7 +239,7 @@ func (f *following) now(generated bool) <-chan struct{} {
 	}
 	f.followed = changed
 	next := reconcile.Documents{
-		Projects: docs.Projects, Known: docs.Access, Clusters: f.connections.Clusters(docs.Clusters), Settings: f.by, Scripts: f.scripts,
+		Within: f.within, Projects: docs.Projects, Known: docs.Access, Clusters: f.connections.Clusters(docs.Clusters), Settings: f.by, Scripts: f.scripts,
 	}
 	f.tells.generated(f.sets.Generated())
 	f.sets.Join(docs.Applications, func(all []gitops.Application) {

@@ -141,7 +141,7 @@ func (s *site) watch(tb testing.TB, kinds ...schema.GroupKind) *observer {
 		_ = w.Run(ctx) // the context's end
 	}()
 	tb.Cleanup(func() { stop(); <-done })
-	check(tb, w.Want(tb.Context(), kinds))
+	check(tb, w.Want(tb.Context(), kinds, kinds))
 	return w
 }
 

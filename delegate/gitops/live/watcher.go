@@ -254,9 +254,9 @@ func (w *Watcher) announce() {
 
 // Want says which kinds are to be watched: these and no others. It waits until all
 // of their objects are known; kinds that the cluster doesn't have yet are watched
-// when they come, and not waited for. The error is of the first kind that can't be
-// watched; it is tried again.
-func (w *Watcher) Want(ctx context.Context, kinds []schema.GroupKind) error {
+// when they come, and not waited for. The error is of the first kind, of those that it
+// is about, that can't be watched; it is tried again.
+func (w *Watcher) Want(ctx context.Context, kinds, about []schema.GroupKind) error {
 	w.mu.Lock()
 	w.wanted = map[schema.GroupKind]bool{}
 	for _, gk := range kinds {
@@ -272,7 +272,7 @@ func (w *Watcher) Want(ctx context.Context, kinds []schema.GroupKind) error {
 		var err error
 		for _, gk := range kinds {
 			known, problem := w.state(gk)
-			if problem != nil && err == nil {
+			if problem != nil && err == nil && slices.Contains(about, gk) {
 				err = fault.Wrap(problem, "%s can't be watched", gk)
 			}
 			seen = seen && (known || problem != nil)
@@ -287,6 +287,19 @@ func (w *Watcher) Want(ctx context.Context, kinds []schema.GroupKind) error {
 		case <-settled:
 		}
 	}
+}
+
+// Forbidden is the error of the first of some kinds that the agent isn't allowed to
+// watch; nil: it is, as far as is known.
+func (w *Watcher) Forbidden(kinds map[schema.GroupKind]bool) error {
+	w.mu.RLock()
+	defer w.mu.RUnlock()
+	for _, gk := range slices.SortedFunc(maps.Keys(kinds), func(a, b schema.GroupKind) int { return cmp.Compare(a.String(), b.String()) }) {
+		if _, problem := w.state(gk); fault.Is(problem, fault.Forbidden) {
+			return fault.Wrap(problem, "%s can't be watched", gk)
+		}
+	}
+	return nil
 }
 
 // state says whether it is known what there is of a kind, or why not. The lock is

@@ -159,7 +159,7 @@ func TestKindsComeAndGo(t *testing.T) {
 	if e.After.Own != OwnHash(live) || e.After.App != "shop" {
 		t.Errorf("it is %+v; want the hash %x", e.After, OwnHash(live))
 	}
-	check(t, w.Want(t.Context(), []schema.GroupKind{gk}))
+	check(t, w.Want(t.Context(), []schema.GroupKind{gk}, []schema.GroupKind{gk}))
 	if w.Known(kindConfigMap) {
 		t.Error("ConfigMaps are still watched")
 	}

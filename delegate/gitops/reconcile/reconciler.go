@@ -72,7 +72,10 @@ type Documents struct {
 	Projects     []gitops.Project
 	Known        access.Known
 	Clusters     []Cluster
-	Settings     settings.Settings
+	// Within are the only namespaces of the agent's own cluster that it may look into;
+	// none: all.
+	Within   []string
+	Settings settings.Settings
 	// Scripts are those of Settings.
 	Scripts *script.Kinds
 }
@@ -473,6 +476,12 @@ func (d *Documents) cluster(home *applying.Cluster, to gitops.Destination) (Clus
 		return Cluster{}, fault.New(fault.Forbidden, "the setting cluster.inClusterEnabled keeps applications out of the agent's own cluster")
 	default:
 		found.Cluster = home
+		if len(d.Within) > 0 {
+			found.Wide = false
+			if len(found.Namespaces) == 0 {
+				found.Namespaces = d.Within
+			}
+		}
 	}
 	return found, nil
 }

@@ -235,14 +235,14 @@ func (s *site) want(ctx context.Context, has, wants map[schema.GroupKind]bool) e
 		}
 	}
 	if !more && !s.unsure {
-		return nil
+		return s.watcher.Forbidden(wants)
 	}
 	ctx, giveUp := context.WithTimeoutCause(ctx, wantWithin, fault.New(fault.Unavailable, "the cluster hasn't told its objects within %s", wantWithin).Causing(fault.Connectivity))
 	defer giveUp()
 	ctx, stop := context.WithCancelCause(ctx)
 	defer stop(nil)
 	defer context.AfterFunc(s.ended, func() { stop(errLetGo) })()
-	err := s.watcher.Want(ctx, slices.Collect(maps.Keys(s.kinds)))
+	err := s.watcher.Want(ctx, slices.Collect(maps.Keys(s.kinds)), slices.Collect(maps.Keys(wants)))
 	s.unsure = ctx.Err() != nil
 	return err
 }

@@ -3,13 +3,19 @@ package chart
 import (
 	"context"
 	"fmt"
+	"io/fs"
 	"strings"
 	"text/template"
 
 	"helm.sh/helm/v4/pkg/chart/common"
+	commonutil "helm.sh/helm/v4/pkg/chart/common/util"
+	chartarchive "helm.sh/helm/v4/pkg/chart/loader/archive"
 	v2 "helm.sh/helm/v4/pkg/chart/v2"
+	"helm.sh/helm/v4/pkg/chart/v2/loader"
 	"helm.sh/helm/v4/pkg/chart/v2/util"
 	"helm.sh/helm/v4/pkg/engine"
+
+	"github.com/slipway-cd/slipway/pkg/fault"
 )
 
 // Scene is what the templates of a chart see.
@@ -29,6 +35,35 @@ func Render(ctx context.Context, folder string, s Scene) (map[string]string, err
 	if err != nil {
 		return nil, err
 	}
+	return rendered(ctx, c, s)
+}
+
+// RenderFiles is Render of a chart that isn't in a folder. Of the values those count that
+// aren't the chart's own.
+func RenderFiles(ctx context.Context, files fs.FS, s Scene) (map[string]string, error) {
+	var all []*chartarchive.BufferedFile
+	err := fs.WalkDir(files, ".", func(name string, d fs.DirEntry, err error) error {
+		if err != nil || d.IsDir() {
+			return err
+		}
+		text, err := fs.ReadFile(files, name)
+		all = append(all, &chartarchive.BufferedFile{Name: name, Data: text})
+		return err
+	})
+	if err != nil {
+		return nil, fault.New(fault.Invalid, "the chart can't be read: %w", err)
+	}
+	c, err := loader.LoadFiles(all)
+	if err != nil {
+		return nil, fault.New(fault.Invalid, "the chart can't be read: %w", err)
+	}
+	if s.Values, err = commonutil.CoalesceValues(c, s.Values); err != nil {
+		return nil, fault.New(fault.Invalid, "the chart's values: %w", err)
+	}
+	return rendered(ctx, c, s)
+}
+
+func rendered(ctx context.Context, c *v2.Chart, s Scene) (map[string]string, error) {
 	if err := util.ProcessDependencies(c, s.Values); err != nil {
 		return nil, fmt.Errorf("chart dependencies processing failed: %w", err)
 	}
