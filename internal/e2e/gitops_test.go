@@ -44,7 +44,7 @@ gitopsApplication:
 func pulledFor(t *testing.T, reverted bool) *e2e.Server {
 	t.Helper()
 	_, namespace := testcluster.Namespace(t)
-	id := strings.ReplaceAll(namespace, "-", "_") // one that no other agent of the cluster has
+	const id = "eu1"
 	host := testservers.Pulls(t, map[string]string{
 		"web/dev/incluster.yaml": "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: web}\ndata:\n  color: blue # the first\n",
 	})

@@ -294,7 +294,7 @@ func answer(l *link.Link, r *reconcile.Reconciler, q protocol.Request) {
 		}
 		l.Answer(q.ID, result(r.Sync(k, q.ID, o)))
 	case protocol.RequestRollback:
-		l.Answer(q.ID, result(r.Rollback(k, q.ID, reconcile.Rollback{History: q.History, Prune: q.Prune, DryRun: q.DryRun, By: q.By})))
+		l.Answer(q.ID, result(r.Rollback(k, q.ID, reconcile.Rollback{History: q.History, Steps: q.Steps, Prune: q.Prune, DryRun: q.DryRun, By: q.By})))
 	case protocol.RequestRefresh:
 		l.Answer(q.ID, result(r.Refresh(k, q.Hard)))
 	case protocol.RequestTerminate:

@@ -44,8 +44,10 @@ func New(pace Pace) executor.Executor {
 		switch spec.Op {
 		case errand.OpFetch:
 			r, err = j.fetch(ctx)
-		case errand.OpSync:
-			r, err = j.sync(ctx)
+		case errand.OpSync, errand.OpRollback:
+			r, err = j.operate(ctx)
+		case errand.OpDetails:
+			r, err = j.details(ctx)
 		default:
 			return task.Result{}, fault.New(fault.Unsupported, "this delegate, of an older version, can't do %s", spec.Op)
 		}
@@ -114,7 +116,7 @@ func done(apps []errand.App) (task.Result, error) {
 	var out errand.Done
 	out.GitOps.Applications = []errand.Seen{}
 	for _, a := range apps {
-		one := errand.Seen{Name: a.Name, Agent: a.Agent, URL: link(a)}
+		one := errand.Seen{Name: a.Name, Agent: a.Agent, URL: link(a), App: a.Document}
 		if s := a.Summary; s != nil {
 			one.Sync, one.Health, one.Revision = s.Sync.Status, s.Health.Status, s.Sync.Revision
 		}

@@ -28,6 +28,8 @@ type plane struct {
 	// looked says how an application is at its nth look.
 	looked func(name string, n int, a *errand.App)
 	looks  map[string]int
+	// document is what is known of each application.
+	document string
 }
 
 func (p *plane) errand(_ context.Context, q errand.Ask) (errand.Answer, error) {
@@ -42,12 +44,14 @@ func (p *plane) errand(_ context.Context, q errand.Ask) (errand.Answer, error) {
 	for _, n := range q.Apps {
 		a := errand.App{Agent: n.Agent, Name: n.Name}
 		switch q.Do {
-		case errand.DoRefresh, errand.DoSync:
+		case errand.DoRefresh, errand.DoSync, errand.DoRollback:
 			a.Request = &errand.Request{ID: string(q.Do) + " " + n.Name}
 		case errand.DoLook:
 			a.Request = &errand.Request{ID: n.Request, Result: &protocol.Result{}}
 			p.looked(n.Name, p.looks[n.Name], &a)
 			p.looks[n.Name]++
+		case errand.DoDetails:
+			a.Document = []byte(p.document)
 		case errand.DoFind:
 		}
 		out.Apps = append(out.Apps, a)
@@ -274,5 +278,55 @@ func TestWaitsForWhatWasMerged(t *testing.T) {
 	out, r, _ := p.doesWith(t, env, time.Hour, errand.Applications{Op: errand.OpSync, Sync: &gitops.Operation{}})
 	if r.Status != task.Succeeded || out.GitOps.Applications[0].Revision != "c0ffee0123" || p.looks["web"] < 6 {
 		t.Errorf("%+v: %+v\n%s", out, r, env.Logged())
+	}
+}
+
+// A rollback looks at no source before, and waits as a sync does.
+func TestRollsBack(t *testing.T) {
+	t.Parallel()
+	p := &plane{apps: []string{"web"}, looked: func(_ string, _ int, a *errand.App) {
+		ended(a, gitops.OperationSucceeded, gitops.Healthy)
+		a.Summary.Operation.Request = "rollback " + a.Name
+	}}
+	_, r, env := p.does(t, time.Hour, errand.Applications{Op: errand.OpRollback, Rollback: &errand.Rollback{Steps: 1}})
+	if r.Status != task.Succeeded || p.asked(errand.DoRefresh)+p.asked(errand.DoSync) != 0 || p.asked(errand.DoRollback) != 1 {
+		t.Errorf("it is %s: %s\n%s", r.Status, r.Message, env.Logged())
+	}
+	p.looked = func(_ string, _ int, a *errand.App) {
+		a.Request.Result = &protocol.Result{Failed: true, Message: "the history has 1 entries"}
+	}
+	if _, r, _ := p.does(t, time.Hour, errand.Applications{Op: errand.OpRollback, Rollback: &errand.Rollback{Steps: 1}}); r.Status != task.Failed || !strings.Contains(r.Message, "web: the history has 1 entries") {
+		t.Errorf("it is %s: %s", r.Status, r.Message)
+	}
+}
+
+// What is known of applications is told whole or not at all, after a comparison if that
+// is asked for.
+func TestTellsOfApplications(t *testing.T) {
+	t.Parallel()
+	p := &plane{apps: []string{"web", "api"}, document: `{"status":{"health":{"status":"Healthy"}}}`}
+	p.looked = func(_ string, n int, a *errand.App) {
+		if n > 2 {
+			a.ReportedAt = time.Now()
+		}
+	}
+	out, r, _ := p.does(t, time.Hour, errand.Applications{Op: errand.OpDetails, Hard: true})
+	if r.Status != task.Succeeded || len(out.GitOps.Applications) != 2 || string(out.GitOps.Applications[1].App) != p.document || p.asked(errand.DoRefresh) != 1 || p.looks["web"] < 3 {
+		t.Errorf("it is %s: %s, %+v", r.Status, r.Message, out)
+	}
+	p.document = `"` + strings.Repeat("x", 300<<10) + `"`
+	if _, r, _ := p.does(t, time.Hour, errand.Applications{Op: errand.OpDetails}); r.Status != task.Failed || !strings.Contains(r.Message, "the 2 applications come to 600 kB; a step tells 512 at most") {
+		t.Errorf("it is %s: %s", r.Status, r.Message)
+	}
+	p.apps = nil
+	if _, r, _ := p.does(t, time.Hour, errand.Applications{Op: errand.OpDetails}); r.Status != task.Failed || !strings.Contains(r.Message, "found no applications") {
+		t.Errorf("it is %s: %s", r.Status, r.Message)
+	}
+	p.apps = []string{"web"}
+	p.looked = func(_ string, _ int, a *errand.App) {
+		a.Request.Result = &protocol.Result{Failed: true, Message: "nobody follows it"}
+	}
+	if _, r, _ := p.does(t, time.Hour, errand.Applications{Op: errand.OpDetails, Hard: true}); r.Status != task.Failed || !strings.Contains(r.Message, "web can't be refreshed: nobody follows it") {
+		t.Errorf("it is %s: %s", r.Status, r.Message)
 	}
 }

@@ -58,15 +58,25 @@ func (r *running) fail(format string, args ...any) {
 	r.failed, r.stage = fmt.Sprintf(format, args...), over
 }
 
-// sync has the applications synced, and waits until all have come to an end.
-func (j *job) sync(ctx context.Context) (task.Result, error) {
+// what is what is asked for in the end, and how people call it.
+func (j *job) what() (errand.Do, string) {
+	if j.spec.Op == errand.OpRollback {
+		return errand.DoRollback, "rollback"
+	}
+	return errand.DoSync, "sync"
+}
+
+// operate has the applications synced, or rolled back, and waits until all have come to
+// an end.
+func (j *job) operate(ctx context.Context) (task.Result, error) {
 	begun := time.Now()
+	do, verb := j.what()
 	found, err := j.find(ctx)
 	if err != nil {
 		return task.Result{}, err
 	}
 	if len(found) == 0 {
-		return task.Result{}, fault.New(fault.Invalid, "found no applications to sync: none is of service %s on the stage's clusters", j.spec.Stage.Service)
+		return task.Result{}, fault.New(fault.Invalid, "found no applications to %s: none is of service %s on the stage's clusters", verb, j.spec.Stage.Service)
 	}
 	merged, err := j.merged(ctx)
 	if err != nil {
@@ -76,11 +86,18 @@ func (j *job) sync(ctx context.Context) (task.Result, error) {
 	for i, a := range found {
 		all[i] = &running{app: a, want: merged.in(a.Sources)}
 	}
-	if err := j.begin(ctx, errand.DoRefresh, 0, all); err != nil {
-		return task.Result{}, err
+	first := ready
+	if do == errand.DoSync { // to what there is now
+		first = refreshing
+		if err := j.begin(ctx, errand.DoRefresh, 0, all); err != nil {
+			return task.Result{}, err
+		}
 	}
 	for _, r := range all {
-		r.enter(refreshing)
+		r.enter(first)
+	}
+	if err := j.start(ctx, all); err != nil {
+		return task.Result{}, err
 	}
 	until := begun.Add(j.within - max(2*time.Second, j.within/20))
 	pause, round, refreshed := j.pace.First, 0, time.Now()
@@ -219,12 +236,13 @@ func (j *job) start(ctx context.Context, all []*running) error {
 			rounds[r.round] = append(rounds[r.round], r)
 		}
 	}
+	do, verb := j.what()
 	for round, list := range rounds {
-		if err := j.begin(ctx, errand.DoSync, round, list); err != nil {
+		if err := j.begin(ctx, do, round, list); err != nil {
 			return err
 		}
 		for _, r := range list {
-			j.say(unitSync, "%s: sync requested", r.app.Name)
+			j.say(unitSync, "%s: %s requested", r.app.Name, verb)
 			r.enter(syncing)
 			r.app.Request = nil
 		}
@@ -252,7 +270,8 @@ func (j *job) synced(r *running) {
 		return
 	}
 	if r.app.Summary.Hidden(r.request, r.asked) {
-		r.fail("others have synced it since, which hide what came of this sync; the application's history has it")
+		_, verb := j.what()
+		r.fail("others have synced it since, which hide what came of this %s; the application's history has it", verb)
 		return
 	}
 	o := r.app.Summary.OperationOf(r.request)
@@ -260,7 +279,8 @@ func (j *job) synced(r *running) {
 		return
 	}
 	if o.Phase != gitops.OperationSucceeded {
-		r.fail("the sync ended as %s: %s", o.Phase, o.Message)
+		_, verb := j.what()
+		r.fail("the %s ended as %s: %s", verb, o.Phase, o.Message)
 		return
 	}
 	j.say(unitSync, "%s: %s", r.app.Name, strings.TrimSpace(o.Message+" ("+string(r.app.Summary.Sync.Status)+")"))

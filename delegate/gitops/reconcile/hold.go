@@ -3,6 +3,8 @@ package reconcile
 import (
 	"context"
 	"fmt"
+	"reflect"
+	"slices"
 	"time"
 
 	"github.com/slipway-cd/slipway/pkg/fault"
@@ -12,7 +14,8 @@ import (
 
 // Rollback asks for what a sync made live before (semantics/gitops §11).
 type Rollback struct {
-	History int64 // of the entry; 0: the one before the last
+	History int64 // of the entry; 0: Steps say it
+	Steps   int   // so many entries back, of those that differ from all later ones; 0: one
 	Prune   bool
 	DryRun  bool
 	By      string
@@ -125,7 +128,7 @@ func (r *Reconciler) Rollback(k Key, id string, b Rollback) error {
 		if a.shown == nil {
 			return fault.New(fault.Conflict, "application %s was never looked at yet", k.tracked())
 		}
-		entry, err := entryOf(a.shown.History, b.History)
+		entry, err := entryOf(a.shown.History, b.History, max(1, b.Steps))
 		if err != nil {
 			return fault.Wrap(err, "application %s", k.tracked())
 		}
@@ -141,13 +144,21 @@ func (r *Reconciler) Rollback(k Key, id string, b Rollback) error {
 	})
 }
 
-// entryOf finds an entry of a history.
-func entryOf(history []gitops.HistoryEntry, id int64) (gitops.HistoryEntry, error) {
+// entryOf finds an entry of a history: by its id or, if that is 0, by how many steps it is
+// before the last. What was live before and after it doesn't count twice.
+func entryOf(history []gitops.HistoryEntry, id int64, steps int) (gitops.HistoryEntry, error) {
 	if id == 0 {
-		if len(history) < 2 {
-			return gitops.HistoryEntry{}, fault.New(fault.NotFound, "the history has %d entries; a rollback needs one before the last", len(history))
+		var later []gitops.HistoryEntry
+		for _, e := range slices.Backward(history) {
+			if slices.ContainsFunc(later, func(o gitops.HistoryEntry) bool { return sameTarget(o, e) }) {
+				continue
+			}
+			if len(later) == steps {
+				return e, nil
+			}
+			later = append(later, e)
 		}
-		return history[len(history)-2], nil
+		return gitops.HistoryEntry{}, fault.New(fault.NotFound, "the history has %d entries that differ, with what is live; a rollback by %d needs one more than that", len(later), steps)
 	}
 	for _, e := range history {
 		if e.ID == id {
@@ -155,6 +166,11 @@ func entryOf(history []gitops.HistoryEntry, id int64) (gitops.HistoryEntry, erro
 		}
 	}
 	return gitops.HistoryEntry{}, fault.New(fault.NotFound, "the history has no entry %d", id)
+}
+
+// sameTarget says whether two entries made the same live.
+func sameTarget(a, b gitops.HistoryEntry) bool {
+	return a.Revision == b.Revision && slices.Equal(a.Revisions, b.Revisions) && reflect.DeepEqual(a.Source, b.Source) && reflect.DeepEqual(a.Sources, b.Sources)
 }
 
 // holds keeps the application at an entry of its history, if its syncs are automated.

@@ -8,6 +8,7 @@
 package errand
 
 import (
+	"encoding/json"
 	"time"
 
 	"github.com/slipway-cd/slipway/pkg/gitops"
@@ -42,8 +43,10 @@ type Op string
 
 // The operations, one for each step type.
 const (
-	OpFetch Op = "GitOpsFetchLinkedApps"
-	OpSync  Op = "GitOpsSync"
+	OpFetch    Op = "GitOpsFetchLinkedApps"
+	OpSync     Op = "GitOpsSync"
+	OpRollback Op = "GitOpsRollback"
+	OpDetails  Op = "GitOpsGetAppDetails"
 )
 
 // Applications is the spec of a task about applications.
@@ -52,8 +55,18 @@ type Applications struct {
 	Stage  Stage  `json:"stage"`
 	Choice Choice `json:"choice"`
 
-	Sync *gitops.Operation `json:"sync,omitempty"`
-	Wait *Wait             `json:"wait,omitempty"`
+	Sync     *gitops.Operation `json:"sync,omitempty"`
+	Rollback *Rollback         `json:"rollback,omitempty"`
+	Wait     *Wait             `json:"wait,omitempty"`
+	// Hard has applications compared anew by nothing that is remembered, before they are
+	// looked at.
+	Hard bool `json:"hard,omitempty"`
+}
+
+// Rollback says how far applications go back for which that isn't said by themselves.
+type Rollback struct {
+	Steps int  `json:"steps"`
+	Prune bool `json:"prune,omitempty"`
 }
 
 // Choice says which applications are meant: one of the first three, else those that
@@ -77,6 +90,10 @@ type Named struct {
 	Request string `json:"request,omitempty"`
 	// Resources are the objects that a sync is about; none: all.
 	Resources []object.Key `json:"resources,omitempty"`
+	// History is the entry that a rollback goes back to; 0: Steps say it, and if they
+	// are 0, too, those of the step.
+	History int64 `json:"history,omitempty"`
+	Steps   int   `json:"steps,omitempty"`
 }
 
 // Wait is how long a sync waits for what it has begun.
@@ -92,10 +109,12 @@ type Do string
 
 // The questions.
 const (
-	DoFind    Do = "find"    // which applications are meant
-	DoRefresh Do = "refresh" // compare them anew
-	DoSync    Do = "sync"    // as the task says
-	DoLook    Do = "look"    // how they are, and what became of requests
+	DoFind     Do = "find"     // which applications are meant
+	DoRefresh  Do = "refresh"  // compare them anew
+	DoSync     Do = "sync"     // as the task says
+	DoRollback Do = "rollback" // likewise
+	DoDetails  Do = "details"  // all that is known of them
+	DoLook     Do = "look"     // how they are, and what became of requests
 )
 
 // MaxApplications bounds how many applications a step is about.
@@ -124,6 +143,7 @@ type App struct {
 	Summary    *protocol.Summary `json:"summary,omitempty"` // nil: its agent has said nothing of it
 	ReportedAt time.Time         `json:"reportedAt,omitzero"`
 	Request    *Request          `json:"request,omitempty"`
+	Document   json.RawMessage   `json:"document,omitempty"` // of details: an Application with its status
 }
 
 // Request is one about an application, and what became of it.
@@ -148,4 +168,5 @@ type Seen struct {
 	Sync     gitops.SyncCode   `json:"syncStatus,omitempty"`
 	Health   gitops.HealthCode `json:"healthStatus,omitempty"`
 	Revision string            `json:"revision,omitempty"`
+	App      json.RawMessage   `json:"app,omitempty"` // of GitOpsGetAppDetails
 }

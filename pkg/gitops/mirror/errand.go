@@ -1,9 +1,12 @@
 package mirror
 
 import (
+	"cmp"
 	"context"
 	"crypto/sha256"
 	"encoding/base32"
+	"encoding/json"
+	"fmt"
 	"regexp"
 	"slices"
 	"strconv"
@@ -48,10 +51,12 @@ func (m *Mirror) Errand(ctx context.Context, t store.Task, spec errand.Applicati
 			out.Apps = append(out.Apps, one.app)
 		}
 		out.Left = left
-	case errand.DoRefresh, errand.DoSync:
+	case errand.DoRefresh, errand.DoSync, errand.DoRollback:
 		return m.begun(ctx, t, spec, q, found)
+	case errand.DoDetails:
+		return m.detailed(ctx, found, q.Apps)
 	default:
-		return out, fault.New(fault.Invalid, "%q is no question; want find, refresh, sync or look", q.Do)
+		return out, fault.New(fault.Invalid, "%q is no question; want find, refresh, sync, rollback, details or look", q.Do)
 	}
 	return out, nil
 }
@@ -212,8 +217,8 @@ func isCluster(c errand.Cluster, to gitops.Destination) bool {
 // step.
 func (m *Mirror) begun(ctx context.Context, t store.Task, spec errand.Applications, q errand.Ask, found []candidate) (errand.Answer, error) {
 	var out errand.Answer
-	if q.Do == errand.DoSync && spec.Sync == nil {
-		return out, fault.New(fault.Forbidden, "task %s syncs nothing", t.ID)
+	if q.Do == errand.DoSync && spec.Sync == nil || q.Do == errand.DoRollback && spec.Rollback == nil {
+		return out, fault.New(fault.Forbidden, "task %s does no %s", t.ID, q.Do)
 	}
 	e, err := m.Store.Execution(ctx, t.Execution)
 	if err != nil {
@@ -221,22 +226,31 @@ func (m *Mirror) begun(ctx context.Context, t store.Task, spec errand.Applicatio
 	}
 	by := audit.Author{Actor: e.Actor, Request: t.Execution}
 	for _, n := range q.Apps {
-		at := slices.IndexFunc(found, func(c candidate) bool { return c.app.Name == n.Name && c.app.Agent == n.Agent })
-		if at < 0 {
-			return out, fault.New(fault.Forbidden, "application %s of agent %s isn't one of the step's", n.Name, n.Agent)
+		one, err := among(found, n)
+		if err != nil {
+			return out, err
 		}
-		one := found[at]
-		r := protocol.Request{ID: requestOf(t, e.StartedAt, q.Do, one.key) + "-" + strconv.Itoa(q.Round), Kind: protocol.RequestRefresh}
-		if q.Do == errand.DoSync {
+		var listed errand.Named
+		for _, l := range spec.Choice.Named {
+			if key, err := appKey(t.Scope, l); err == nil && key == one.key {
+				listed = l
+			}
+		}
+		r := protocol.Request{ID: requestOf(t, e.StartedAt, q.Do, one.key) + "-" + strconv.Itoa(q.Round)}
+		switch q.Do {
+		case errand.DoSync:
 			o := *spec.Sync
 			request := *o.Sync
-			for _, listed := range spec.Choice.Named {
-				if key, err := appKey(t.Scope, listed); err == nil && key == one.key {
-					request.Resources = listed.Resources
-				}
-			}
+			request.Resources = listed.Resources
 			o.Sync = &request
 			r.Kind, r.Operation = protocol.RequestSync, &o
+		case errand.DoRollback:
+			r.Kind, r.Prune, r.History = protocol.RequestRollback, spec.Rollback.Prune, listed.History
+			if r.History == 0 {
+				r.Steps = cmp.Or(listed.Steps, spec.Rollback.Steps)
+			}
+		default:
+			r.Kind, r.Hard = protocol.RequestRefresh, spec.Hard
 		}
 		asked, err := m.Ask(ctx, one.key, r, by)
 		if err != nil {
@@ -246,6 +260,62 @@ func (m *Mirror) begun(ctx context.Context, t store.Task, spec errand.Applicatio
 		out.Apps = append(out.Apps, one.app)
 	}
 	return out, nil
+}
+
+// among is the one of some candidates that a question names.
+func among(found []candidate, n errand.Named) (candidate, error) {
+	at := slices.IndexFunc(found, func(c candidate) bool { return c.app.Name == n.Name && c.app.Agent == n.Agent })
+	if at < 0 {
+		return candidate{}, fault.New(fault.Forbidden, "application %s of agent %s isn't one of the step's", n.Name, n.Agent)
+	}
+	return found[at], nil
+}
+
+// detailed is all that is known of applications, as Argo CD writes it, but for what is
+// known of each of their objects.
+func (m *Mirror) detailed(ctx context.Context, found []candidate, apps []errand.Named) (errand.Answer, error) {
+	var out errand.Answer
+	for _, n := range apps {
+		one, err := among(found, n)
+		if err != nil {
+			return out, err
+		}
+		known, err := m.Known(ctx, one.key)
+		if err != nil {
+			return out, err
+		}
+		doc := struct {
+			APIVersion string                    `json:"apiVersion"`
+			Kind       string                    `json:"kind"`
+			Metadata   gitops.Meta               `json:"metadata"`
+			Spec       gitops.ApplicationSpec    `json:"spec"`
+			Status     *gitops.ApplicationStatus `json:"status,omitempty"`
+		}{APIVersion: "argoproj.io/v1alpha1", Kind: "Application", Metadata: one.doc.Meta, Spec: one.doc.Spec}
+		doc.Spec.IgnoreDifferences, doc.Spec.Info = nil, nil
+		if k, ok := known[one.key]; ok {
+			one.app.Summary, one.app.ReportedAt = &k.Summary, k.At
+			doc.Status = statusOf(k.Summary)
+		}
+		if one.app.Document, err = json.Marshal(doc); err != nil {
+			return out, fmt.Errorf("encode application %s: %w", one.app.Name, err)
+		}
+		out.Apps = append(out.Apps, one.app)
+	}
+	return out, nil
+}
+
+// statusOf is a summary in Argo CD's words.
+func statusOf(s protocol.Summary) *gitops.ApplicationStatus {
+	out := &gitops.ApplicationStatus{
+		Sync: gitops.SyncStatus{Status: s.Sync.Status, Revision: s.Sync.Revision, Revisions: s.Sync.Revisions}, Health: s.Health, Conditions: s.Conditions,
+		Summary: gitops.Summary{Images: s.Images, ExternalURLs: s.URLs},
+	}
+	if o := s.Operation; o != nil {
+		out.OperationState = &gitops.OperationState{
+			Operation: gitops.Operation{InitiatedBy: o.By}, Phase: o.Phase, Message: o.Message, StartedAt: o.StartedAt, FinishedAt: o.FinishedAt, RetryCount: o.Retry,
+		}
+	}
+	return out
 }
 
 // requestOf begins the ids of the requests about an application that are made for an
@@ -269,7 +339,7 @@ func (m *Mirror) looked(ctx context.Context, t store.Task, apps []errand.Named) 
 			return out, err
 		}
 		id, _, _ := strings.Cut(n.Request, "-")
-		if id != requestOf(t, e.StartedAt, errand.DoRefresh, keys[i]) && id != requestOf(t, e.StartedAt, errand.DoSync, keys[i]) {
+		if !slices.ContainsFunc([]errand.Do{errand.DoRefresh, errand.DoSync, errand.DoRollback}, func(do errand.Do) bool { return id == requestOf(t, e.StartedAt, do, keys[i]) }) {
 			return out, fault.New(fault.Forbidden, "request %q about application %s isn't one of the step's", n.Request, n.Name)
 		}
 	}

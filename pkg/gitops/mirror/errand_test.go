@@ -155,7 +155,23 @@ func TestErrandsAreDoneOnce(t *testing.T) {
 	}
 	strange, err := b.mirror.Ask(t.Context(), store.EntityKey{Scope: scope(), Kind: "gitopsApplication", Env: "eu1", ID: "web-dev"}, protocol.Request{Kind: protocol.RequestRefresh}, audit.Author{Actor: "bob"})
 	b.ok(err)
+	back := ofStage()
+	back.Rollback, back.Choice = &errand.Rollback{Steps: 2, Prune: true}, errand.Choice{Named: []errand.Named{{Agent: "eu1", Name: "web-dev", Steps: 3}}}
+	rolled, err := b.mirror.Errand(t.Context(), task, back, errand.Ask{Do: errand.DoRollback, Apps: web})
+	b.ok(err)
+	kept, err := b.store.GitOpsRequest(t.Context(), agent(), rolled.Apps[0].Request.ID)
+	b.ok(err)
+	if r := kept.Request; r.Kind != protocol.RequestRollback || r.Steps != 3 || r.History != 0 || !r.Prune || r.By != "ann" {
+		t.Errorf("the rollback is %+v", r)
+	}
+	told, err := ask(task, errand.Ask{Do: errand.DoDetails, Apps: web})
+	b.ok(err)
+	if doc := string(told.Apps[0].Document); !strings.HasPrefix(doc, `{"apiVersion":"argoproj.io/v1alpha1","kind":"Application","metadata":{"name":"web-dev"`) {
+		t.Errorf("what is known is %s", doc)
+	}
 	for name, q := range map[string]errand.Ask{
+		"a rollback by a sync":             {Do: errand.DoRollback, Apps: web},
+		"details of another service's":     {Do: errand.DoDetails, Apps: []errand.Named{{Agent: "eu1", Name: "api-dev"}}},
 		"a sync of another service's":      {Do: errand.DoSync, Apps: []errand.Named{{Agent: "eu1", Name: "api-dev"}}},
 		"a look without a request":         {Do: errand.DoLook, Apps: web},
 		"a look at somebody's request":     {Do: errand.DoLook, Apps: []errand.Named{{Agent: "eu1", Name: "web-dev", Request: strange.ID}}},

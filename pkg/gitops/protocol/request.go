@@ -48,7 +48,8 @@ type Request struct {
 	At        time.Time         `json:"at"`
 	Operation *gitops.Operation `json:"operation,omitempty"` // sync
 	Hard      bool              `json:"hard,omitempty"`      // refresh
-	History   int64             `json:"history,omitempty"`   // rollback: HistoryEntry.ID
+	History   int64             `json:"history,omitempty"`   // rollback: HistoryEntry.ID; 0: Steps say it
+	Steps     int               `json:"steps,omitempty"`     // rollback: so many entries back that differ; 0: one
 	Prune     bool              `json:"prune,omitempty"`     // rollback
 	DryRun    bool              `json:"dryRun,omitempty"`    // rollback
 	Cascade   bool              `json:"cascade,omitempty"`   // delete

@@ -36,7 +36,7 @@ func decodeFetch(d *document.Decoder, v yamldoc.Value) step.Spec {
 
 // Start has a delegate ask which there are.
 func (s *fetch) Start(in step.In) (step.Action, error) {
-	return applications(in, errand.Applications{Op: errand.OpFetch, Choice: errand.Choice{AnyService: s.AnyService.Value}}, nil)
+	return applications(in, errand.Applications{Op: errand.OpFetch, Choice: errand.Choice{AnyService: s.AnyService.Value}})
 }
 
 // finish says in the step's message how many there are.

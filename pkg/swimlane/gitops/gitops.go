@@ -38,7 +38,7 @@ func Lane() swimlane.Lane {
 // Steps lists the step types of its stages.
 func Steps() []step.Type {
 	return []step.Type{
-		updateReleaseRepoType(), mergePRType(), revertPRType(), fetchLinkedAppsType(), syncType(),
+		updateReleaseRepoType(), mergePRType(), revertPRType(), fetchLinkedAppsType(), syncType(), rollbackType(), appDetailsType(),
 	}
 }
 
@@ -84,13 +84,13 @@ func stage(in step.In) (*Target, errand.Stage, error) {
 }
 
 // applications is the task of a step about applications.
-func applications(in step.In, spec errand.Applications, selectors []string) (step.Action, error) {
+func applications(in step.In, spec errand.Applications) (step.Action, error) {
 	_, s, err := stage(in)
 	if err != nil {
 		return step.Action{}, err
 	}
 	spec.Stage = s
-	return begun(in, errand.KindApplications, spec, selectors)
+	return begun(in, errand.KindApplications, spec, nil)
 }
 
 // release is the task of a step in the release repository.

@@ -53,11 +53,7 @@ func decodeSync(d *document.Decoder, v yamldoc.Value) step.Spec {
 		"delegateSelectors":          d.Words(nil), // the plan's
 	}))
 	s.Choice.one(d, v)
-	for _, key := range []string{"failOnTimeout", "degradedStateTimeout"} {
-		if at := document.Child(v, key); !document.Neutral(v.Node.Get(key)) && document.Neutral(v.Node.Get("waitTillHealthy")) {
-			d.Errorf(at, document.WrongValue, "%s is about the wait for health; want waitTillHealthy: true beside it", key)
-		}
-	}
+	aboutHealth(d, v, "failOnTimeout", "degradedStateTimeout")
 	return s
 }
 
@@ -256,7 +252,7 @@ func (s *sync) Start(in step.In) (step.Action, error) {
 			}
 		}
 	}
-	return applications(in, spec, nil)
+	return applications(in, spec)
 }
 
 // finish says in the step's message how many were synced.
