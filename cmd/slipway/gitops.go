@@ -27,7 +27,7 @@ func gitOpsCommand(a *app) *cobra.Command {
 	g := &gitOps{caller: a.caller, shows: a.shows}
 	c := &cobra.Command{Use: "gitops", Short: "Agents that keep applications as Git has them", GroupID: groupRun}
 	agents := &cobra.Command{Use: "agent", Aliases: []string{"agents"}, Short: "Make, install, list and delete GitOps agents"}
-	agents.AddCommand(g.createCommand(), g.installCommand(), g.agentsCommand(), g.agentCommand(), g.deleteAgentCommand())
+	agents.AddCommand(g.createCommand(), g.installCommand(), g.agentsCommand(), g.agentCommand(), g.moveCommand(), g.deleteAgentCommand())
 	apps := &cobra.Command{
 		Use: "app", Aliases: []string{"apps"}, Short: "List, sync and roll back applications",
 		Long: "Applications are named AGENT/APP; the agent may be left out if only one has an application of that name in the project.",
@@ -174,6 +174,29 @@ func (g *gitOps) agentCommand() *cobra.Command {
 			return g.shows.print(one, func() error { return g.agentTable(one) })
 		},
 	}
+}
+
+func (g *gitOps) moveCommand() *cobra.Command {
+	var back bool
+	c := &cobra.Command{
+		Use: "move NAME", Short: "Let an agent be in another cluster", Args: cobra.ExactArgs(1),
+		Long: "Move is for a cluster that takes another's place: the agent is in the one whose process says next that it is the agent, and gets all that is saved for\n" +
+			"it. What is in the former cluster stays as it is; an agent that still runs there is refused, and does nothing more.",
+		Example: "  slipway gitops agent move eu1\n  slipway gitops agent install eu1 | kubectl --context new apply -f -",
+		RunE: func(c *cobra.Command, args []string) error {
+			client, scope, err := g.connect()
+			if err != nil {
+				return err
+			}
+			if err := client.MoveAgent(c.Context(), scope, args[0], back); err != nil {
+				return err
+			}
+			fmt.Fprintf(g.shows.people(), "agent %s moved: it is in the cluster that has it next\n", args[0])
+			return nil
+		},
+	}
+	c.Flags().BoolVar(&back, "back", false, "take a move back: the former cluster may have it again, as long as no other has it")
+	return c
 }
 
 func (g *gitOps) deleteAgentCommand() *cobra.Command {

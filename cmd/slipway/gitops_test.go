@@ -39,7 +39,7 @@ import (
 // repository on loopback. "commit FOLDER" commits files, of which an empty one goes;
 // "ready" waits for the server; REPOSITORY and NAMESPACE in apps.yaml are the script's own. "live KIND NAME" shows
 // an object, "edit KIND NAME KEY VALUE" changes its data as somebody else,
-// "until-live KIND NAME PATTERN", "until-gone KIND NAME" and "until-says PATTERN COMMAND..." wait.
+// "pod FILE" runs what installs an agent, "until-live KIND NAME PATTERN", "until-logged FILE PATTERN", "until-gone KIND NAME" and "until-says PATTERN COMMAND..." wait.
 func TestGitOps(t *testing.T) {
 	t.Parallel()
 	scripts, err := filepath.Glob(filepath.Join("testdata", "gitops", "*.txtar"))
@@ -80,7 +80,7 @@ func gitOpsScript(t *testing.T, script string) {
 			return os.WriteFile(apps, regexp.MustCompile("NAMESPACE").ReplaceAllLiteral(text, []byte(namespace)), 0o600)
 		},
 		Cmds: map[string]func(*testscript.TestScript, bool, []string){
-			"ready": ready, "commit": w.commit, "live": w.live, "edit": w.edit, "until-seen": untilSeen, "until-says": untilSays, "until-live": w.untilLive, "until-gone": w.untilGone, "pod": w.pod,
+			"ready": ready, "commit": w.commit, "live": w.live, "edit": w.edit, "until-seen": untilSeen, "until-says": untilSays, "until-live": w.untilLive, "until-gone": w.untilGone, "pod": w.pod, "until-logged": untilLogged,
 		},
 		RequireExplicitExec: true,
 	})
@@ -157,6 +157,12 @@ func untilSeen(ts *testscript.TestScript, _ bool, args []string) {
 	wait(ts, "what the agent says of "+args[0], func() bool {
 		return ts.Exec("slipway", "gitops", "app", "get", args[0]) == nil && strings.Contains(ts.ReadFile("stdout"), "OutOfSync")
 	})
+}
+
+// untilLogged waits until a file has something.
+func untilLogged(ts *testscript.TestScript, _ bool, args []string) {
+	pattern := regexp.MustCompile(args[1])
+	wait(ts, args[1], func() bool { return pattern.MatchString(ts.ReadFile(args[0])) })
 }
 
 // untilSays waits until a command says something.

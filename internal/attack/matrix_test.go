@@ -102,6 +102,7 @@ func rows() map[string]row {
 		"gitOpsAnswer":                   {body: `{"agent":{"id":"eu1"}}`},
 		"listGitOpsAgents":               {},
 		"getGitOpsAgent":                 {},
+		"moveGitOpsAgent":                {},
 		"listGitOpsApplications":         {},
 		"getGitOpsApplication":           {},
 		"deleteGitOpsApplication":        {},

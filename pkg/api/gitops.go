@@ -42,6 +42,11 @@ func gitOpsAgents(s *Server) {
 	handle(s, huma.Operation{
 		OperationID: "getGitOpsAgent", Method: http.MethodGet, Path: "/v1/gitops/agents/{agent}", Tags: tags, Summary: "Get a GitOps agent",
 	}, g.getAgent)
+	handle(s, huma.Operation{
+		OperationID: "moveGitOpsAgent", Method: http.MethodPost, Path: "/v1/gitops/agents/{agent}/move", Tags: tags, Summary: "Let an agent be in another cluster",
+		Description:   "It is in the cluster whose process says next that it is the agent. What is in the former one stays as it is, and nobody there is heard any more.",
+		DefaultStatus: http.StatusNoContent,
+	}, g.moveAgent)
 }
 
 func gitOpsApplications(s *Server) {
@@ -119,16 +124,34 @@ type ofAgent struct {
 	Agent string `path:"agent" maxLength:"160" doc:"As a reference, e.g. eu1 or account.eu1"`
 }
 
-func (s *reconciled) getAgent(ctx context.Context, in *ofAgent) (*struct{ Body display.Agent }, error) {
-	scope, err := in.scope(ctx)
+// agent is the one that is named, of a scope that the caller may see.
+func (o ofAgent) agent(ctx context.Context) (ref.Ref, error) {
+	scope, err := o.scope(ctx)
+	if err != nil {
+		return ref.Ref{}, err
+	}
+	agent, err := ref.Parse(o.Agent, scope)
+	if err != nil {
+		return ref.Ref{}, invalid("agent: %w", err)
+	}
+	return agent, access.Check(caller(ctx), agent.Scope)
+}
+
+func (s *reconciled) moveAgent(ctx context.Context, in *struct {
+	Scoped
+	Agent string `path:"agent" maxLength:"160" doc:"As a reference, e.g. eu1 or account.eu1"`
+	Back  bool   `query:"back" doc:"Let it be in the cluster again that it was moved away from, if no other has it yet"`
+}) (*struct{}, error) {
+	agent, err := ofAgent{in.Scoped, in.Agent}.agent(ctx)
 	if err != nil {
 		return nil, err
 	}
-	agent, err := ref.Parse(in.Agent, scope)
+	return nil, s.Mirror.Move(ctx, agent, in.Back, author(ctx))
+}
+
+func (s *reconciled) getAgent(ctx context.Context, in *ofAgent) (*struct{ Body display.Agent }, error) {
+	agent, err := in.agent(ctx)
 	if err != nil {
-		return nil, invalid("agent: %w", err)
-	}
-	if err := access.Check(caller(ctx), agent.Scope); err != nil {
 		return nil, err
 	}
 	e, err := s.Store.Entity(ctx, mirror.AgentKey(agent))

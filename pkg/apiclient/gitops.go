@@ -26,6 +26,17 @@ func (g GitOps) Agent(ctx context.Context, scope ref.Scope, agent string) (displ
 	return get[display.Agent](ctx, g.Client, path("gitops", "agents", agent), scoped(scope))
 }
 
+// MoveAgent lets an agent be in another cluster: the one whose process says next that it
+// is the agent. Back takes that back as long as there is none.
+func (g GitOps) MoveAgent(ctx context.Context, scope ref.Scope, agent string, back bool) error {
+	q := scoped(scope)
+	if back {
+		q.Set("back", "true")
+	}
+	_, err := post[struct{}](ctx, g.Client, path("gitops", "agents", agent, "move"), q, nil)
+	return err
+}
+
 // Documents lists what the agents of a scope, or one of them, keep of a kind beside
 // applications.
 func (g GitOps) Documents(ctx context.Context, scope ref.Scope, kind ref.Kind, agent string, page Page) ([]display.Document, string, error) {

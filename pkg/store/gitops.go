@@ -13,7 +13,8 @@ import (
 type GitOpsLink struct {
 	Agent   ref.Ref
 	Version int64
-	Hello   protocol.Hello // the last one; none: it has never been heard of
+	Hello   protocol.Hello // the last one; none: it has never been heard of, or is being moved
+	Left    string         `json:",omitempty"` // the uid of the cluster that it was moved away from
 	Seen    time.Time      // when that was, or its last report
 	Seq     int64          // of the last report of Hello.Fence
 	Digest  string         // as that report said it

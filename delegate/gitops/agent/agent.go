@@ -183,7 +183,14 @@ func (a *agent) leading(ctx context.Context, fence int64) error {
 	g, ctx := errgroup.WithContext(ctx)
 	g.Go(func() error { return s.Run(ctx) })
 	g.Go(func() error { return r.Run(ctx) })
-	g.Go(func() error { return l.Run(ctx) })
+	g.Go(func() error {
+		err := l.Run(ctx)
+		if !fault.Is(err, fault.Conflict) {
+			return err
+		}
+		// It is another cluster's: here nothing is done any more, not after a restart either.
+		return errors.Join(err, keep.save(context.WithoutCancel(ctx), nil))
+	})
 	f := &following{within: a.Within, link: l, reconciler: r, sets: s, tells: tells, scripts: script.NewKinds(settings.Settings{})}
 	g.Go(func() error { return f.follow(ctx) })
 	g.Go(func() error { return serve(ctx, l, r, s, f) })

@@ -11,6 +11,7 @@ import (
 	"context"
 	"time"
 
+	"github.com/slipway-cd/slipway/pkg/audit"
 	"github.com/slipway-cd/slipway/pkg/dispatch"
 	"github.com/slipway-cd/slipway/pkg/entity"
 	"github.com/slipway-cd/slipway/pkg/fault"
@@ -146,6 +147,43 @@ func led(l store.GitOpsLink, fence int64) error {
 	return nil
 }
 
+// Move lets an agent be in another cluster than before: in the one whose process says
+// hello next. What is in the former one stays as it is, and nobody there speaks for the
+// agent any more, unless it is moved back.
+func (m *Mirror) Move(ctx context.Context, agent ref.Ref, back bool, by audit.Author) error {
+	key := AgentKey(agent)
+	if _, err := m.Store.Entity(ctx, key); err != nil {
+		return err
+	}
+	after := ""
+	_, err := m.change(ctx, agent, func(l *store.GitOpsLink) (bool, error) {
+		after = "back to cluster " + l.Left
+		switch {
+		case back && l.Hello.ClusterUID != "":
+			return false, fault.New(fault.Conflict, "agent %s is in the cluster %s already; move it from there", agent.ID, l.Hello.ClusterUID)
+		case back:
+			l.Left = ""
+			return true, nil
+		case l.Hello.ClusterUID != "":
+			l.Left = l.Hello.ClusterUID
+			after = "from cluster " + l.Left
+			l.Hello, l.Seen, l.Seq, l.Digest = protocol.Hello{}, time.Time{}, 0, ""
+			return true, nil
+		case l.Left == "":
+			return false, fault.New(fault.Conflict, "agent %s hasn't been in any cluster; the first that says it is the agent will be", agent.ID)
+		}
+		after = "from cluster " + l.Left
+		return false, nil // it is on its way
+	})
+	if err != nil {
+		return err
+	}
+	_, err = m.Store.AppendAudit(ctx, audit.Record{
+		Time: m.Now(), Actor: by.Actor, Scope: key.Scope, Kind: string(key.Kind), ID: key.ID, Request: by.Request, Action: "MOVE", After: after,
+	})
+	return err
+}
+
 // Hello takes in who leads an agent. fault.Conflict: an agent of that name is in
 // another cluster.
 func (m *Mirror) Hello(ctx context.Context, agent ref.Ref, h protocol.Hello) (protocol.Welcome, error) {
@@ -155,8 +193,10 @@ func (m *Mirror) Hello(ctx context.Context, agent ref.Ref, h protocol.Hello) (pr
 	l, err := m.change(ctx, agent, func(l *store.GitOpsLink) (bool, error) {
 		before := l.Hello
 		switch {
+		case l.Left == h.ClusterUID && l.Left != "":
+			return false, fault.New(fault.Conflict, "agent %s was moved away from this cluster, %s; uninstall it here", agent.ID, l.Left)
 		case before.ClusterUID != "" && before.ClusterUID != h.ClusterUID:
-			return false, fault.New(fault.Conflict, "agent %s is in the cluster %s, and this one is in %s; nothing is moved by mistake: give this one another name, or delete the other", agent.ID, before.ClusterUID, h.ClusterUID)
+			return false, fault.New(fault.Conflict, "agent %s is in the cluster %s, and this one is in %s; nothing is moved by mistake: give this one another name, or say \"slipway gitops agent move %s\"", agent.ID, before.ClusterUID, h.ClusterUID, agent.ID)
 		case before.Fence > h.Fence:
 			return false, l.Deposed(h.Fence)
 		}

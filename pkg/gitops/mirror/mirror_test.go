@@ -314,6 +314,57 @@ func TestHello(t *testing.T) {
 	}
 }
 
+// TestMove: an agent is in another cluster from the next hello on, whatever its fence, and
+// who is in the former one is refused, until it is moved back.
+func TestMove(t *testing.T) {
+	t.Parallel()
+	b := setup(t)
+	by := audit.Author{Actor: "ann", Request: "r1"}
+	at := func(cluster string, fence int64) error {
+		h := hello(fence)
+		h.ClusterUID = cluster
+		_, err := b.mirror.Hello(t.Context(), agent(), h)
+		return err
+	}
+	if err := b.mirror.Move(t.Context(), agent(), false, by); !fault.Is(err, fault.Conflict) {
+		t.Errorf("an agent that nobody has heard of is moved: %v", err)
+	}
+	b.ok(at("one", 7))
+	b.ok(b.mirror.Move(t.Context(), agent(), false, by))
+	if _, err := b.mirror.Poll(t.Context(), agent(), protocol.Poll{Lead: hello(7).Lead}); !fault.Is(err, fault.LeaseLost) {
+		t.Errorf("who was moved away is told %v", err)
+	}
+	if err := at("one", 8); !fault.Is(err, fault.Conflict) {
+		t.Errorf("it comes back to the former cluster: %v", err)
+	}
+	b.ok(b.mirror.Move(t.Context(), agent(), false, by)) // again, which is the same
+	b.ok(at("two", 1))
+	for _, cluster := range []string{"one", "three"} {
+		if err := at(cluster, 9); !fault.Is(err, fault.Conflict) {
+			t.Errorf("cluster %s has it, too: %v", cluster, err)
+		}
+	}
+	b.ok(b.mirror.Move(t.Context(), agent(), false, by))
+	b.ok(at("one", 1))
+	if err := b.mirror.Move(t.Context(), agent(), true, by); !fault.Is(err, fault.Conflict) {
+		t.Errorf("one that is somewhere is moved back: %v", err)
+	}
+	b.ok(b.mirror.Move(t.Context(), agent(), false, by))
+	b.ok(b.mirror.Move(t.Context(), agent(), true, by))
+	b.ok(at("one", 1))
+	records, err := b.store.ListAudit(t.Context(), scope().Account, 0, 100)
+	b.ok(err)
+	moves := 0
+	for _, r := range records {
+		if r.Action == "MOVE" && r.Actor == "ann" && r.ID == agent().ID && strings.HasPrefix(r.After, "from cluster ") {
+			moves++
+		}
+	}
+	if moves != 4 {
+		t.Errorf("the trail has %d moves away; want 4", moves)
+	}
+}
+
 // TestReports: one that comes again changes nothing, and long texts are cut.
 func TestReports(t *testing.T) {
 	t.Parallel()

@@ -30,6 +30,7 @@ func saveGitOpsLink(b *bench) {
 	_, err := b.Store.GitOpsLink(b.ctx(), agent)
 	b.refused(err, fault.NotFound)
 	l := store.GitOpsLink{
+		Left:  "another cluster",
 		Agent: agent, Seen: at(1), Seq: 4, Digest: "ab", Documents: 2, Requests: 3,
 		Hello: protocol.Hello{Lead: protocol.Lead{Agent: protocol.Agent{ID: "eu1"}, Fence: 7}, Delegate: "d1", Version: "1", ClusterUID: "u", Kubernetes: "1.36", Namespace: "n"},
 	}
