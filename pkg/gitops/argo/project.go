@@ -64,6 +64,7 @@ func projectSpec(d decoder, v yamldoc.Value) gitops.ProjectSpec {
 		"orphanedResources": part(d, &s.OrphanedResources, func(d decoder, v yamldoc.Value) gitops.OrphanedResources {
 			var o gitops.OrphanedResources
 			d.Fields(v, document.Keys{"warn": d.maybe(&o.Warn), "ignore": list(d, &o.Ignore, kindPattern)})
+			d.Warnf(v, otherwise, "nobody looks for objects that belong to no application; this has no effect yet")
 			return o
 		}),
 		"syncWindows":      list(d, &s.SyncWindows, syncWindow),
@@ -91,6 +92,9 @@ func role(d decoder, v yamldoc.Value) gitops.ProjectRole {
 		},
 	})
 	d.Need(v, "name")
+	if len(r.Policies)+len(r.Groups) > 0 {
+		d.Warnf(v, otherwise, "who may do what is said by Slipway's own access; the policies and groups of this role have no effect yet")
+	}
 	return r
 }
 
