@@ -7,6 +7,7 @@ import (
 	"os"
 	"time"
 
+	"github.com/go-logr/logr"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	coordination "k8s.io/client-go/kubernetes/typed/coordination/v1"
 	"k8s.io/client-go/tools/leaderelection"
@@ -49,7 +50,8 @@ func (a *agent) lead(ctx context.Context) error {
 	if err != nil {
 		return fmt.Errorf("make the election: %w", err)
 	}
-	elected, stop := context.WithCancel(ctx)
+	// What Kubernetes' library says goes where all else does.
+	elected, stop := context.WithCancel(logr.NewContextWithSlogLogger(ctx, a.Log.With("agent", a.Agent.ID)))
 	over := make(chan struct{})
 	go func() {
 		defer close(over)
