@@ -79,20 +79,30 @@ func (c cluster) described(ctx context.Context, name string) (*ecs.DescribeTaskD
 	return out, nil
 }
 
+// active is a task definition that is registered already, by its ARN, or the newest
+// one of a family.
+func (c cluster) active(ctx context.Context, named string) (*types.TaskDefinition, error) {
+	out, err := c.described(ctx, named)
+	if err != nil {
+		return nil, err
+	}
+	if out == nil {
+		return nil, fault.New(fault.NotFound, "there is no active task definition %s", named).Causing(fault.ConfigurationFailure)
+	}
+	if status := out.TaskDefinition.Status; status != types.TaskDefinitionStatusActive {
+		return nil, wrong("task definition %s is %s; want one that is ACTIVE", named, status)
+	}
+	return out.TaskDefinition, nil
+}
+
 // resolvedDefinition is the task definition that a stage deploys which is
 // registered already. Its newest revision is looked for once for a stage.
 func (s *session) resolvedDefinition(ctx context.Context, named string) (string, error) {
-	out, err := s.described(ctx, named)
+	found, err := s.active(ctx, named)
 	if err != nil {
 		return "", err
 	}
-	if out == nil {
-		return "", fault.New(fault.NotFound, "there is no active task definition %s", named).Causing(fault.ConfigurationFailure)
-	}
-	if status := out.TaskDefinition.Status; status != types.TaskDefinitionStatusActive {
-		return "", wrong("task definition %s is %s; want one that is ACTIVE", named, status)
-	}
-	arn, err := executor.Keep(ctx, s.Env, "ecs/definition/"+named, sdk.ToString(out.TaskDefinition.TaskDefinitionArn))
+	arn, err := executor.Keep(ctx, s.Env, "ecs/definition/"+named, sdk.ToString(found.TaskDefinitionArn))
 	if err == nil {
 		s.Say("Task definition %s", arn)
 	}

@@ -70,7 +70,7 @@ func newStage(t *testing.T) *stage {
 		Accesses: &aws.Accesses{Options: []func(*config.LoadOptions) error{config.WithBaseEndpoint(w.Endpoint)}}, Pace: awswait.Every(10 * time.Millisecond),
 	})
 	s.UnderPolicy("../../docs/ecs.md",
-		"ecs:DeregisterTaskDefinition", "ecs:ListTaskDefinitions", "ecr:CreateRepository", "ecr:PutImage", "ecr:CreatePullThroughCacheRule", "elasticloadbalancing:CreateLoadBalancer", "elasticloadbalancing:CreateTargetGroup",
+		"ecs:DeregisterTaskDefinition", "ecs:ListTaskDefinitions", "ecr:CreateRepository", "ecr:PutImage", "ecr:CreatePullThroughCacheRule", "secretsmanager:CreateSecret", "secretsmanager:DeleteSecret", "ssm:PutParameter", "elasticloadbalancing:CreateLoadBalancer", "elasticloadbalancing:CreateTargetGroup",
 		"elasticloadbalancing:CreateListener", "elasticloadbalancing:CreateRule")
 	return s.next(t, "web:1")
 }

@@ -9,7 +9,7 @@ import (
 	sdk "github.com/aws/aws-sdk-go-v2/aws"
 	"github.com/aws/aws-sdk-go-v2/service/ecr"
 	ecrtypes "github.com/aws/aws-sdk-go-v2/service/ecr/types"
-	"github.com/aws/aws-sdk-go-v2/service/ecs"
+	"github.com/aws/aws-sdk-go-v2/service/ecs/types"
 
 	"github.com/slipway-cd/slipway/delegate/aws"
 )
@@ -43,23 +43,38 @@ func imageOf(name string) (image, bool) {
 	return i, true
 }
 
+// needs looks for what the containers of a task definition need.
+type needs struct {
+	access *aws.Access
+	say    func(format string, args ...any)
+}
+
+// startable says what the containers of a task definition need and AWS doesn't
+// have.
+func (n needs) startable(ctx context.Context, containers []types.ContainerDefinition) error {
+	if err := n.pullable(ctx, containers); err != nil {
+		return err
+	}
+	return n.whole(ctx, containers)
+}
+
 // pullable says which image of a task definition ECR doesn't have, which tasks would
 // fail by one after the other. What ECR doesn't tell the connector, it may tell the
 // tasks.
-func (s documents) pullable(ctx context.Context, d *ecs.RegisterTaskDefinitionInput) error {
+func (n needs) pullable(ctx context.Context, containers []types.ContainerDefinition) error {
 	var known []string
-	for _, c := range d.ContainerDefinitions {
+	for _, c := range containers {
 		one, ok := imageOf(sdk.ToString(c.Image))
 		if !ok || slices.Contains(known, one.name) {
 			continue
 		}
 		known = append(known, one.name)
-		there, err := s.inECR(ctx, one)
+		there, err := n.inECR(ctx, one)
 		switch {
 		case ctx.Err() != nil:
 			return context.Cause(ctx)
 		case err != nil:
-			s.Say("Whether ECR has the image %s isn't known: %s", one.name, err)
+			n.say("Whether ECR has the image %s isn't known: %s", one.name, err)
 		case !there:
 			return wrong("container %s: ECR has no image %s", sdk.ToString(c.Name), one.name)
 		}
@@ -68,14 +83,14 @@ func (s documents) pullable(ctx context.Context, d *ecs.RegisterTaskDefinitionIn
 }
 
 // inECR says whether ECR has an image, or would fetch it from elsewhere.
-func (s documents) inECR(ctx context.Context, one image) (bool, error) {
-	cfg := s.Access.Config.Copy()
+func (n needs) inECR(ctx context.Context, one image) (bool, error) {
+	cfg := n.access.Config.Copy()
 	cfg.Region = one.region
 	client := ecr.NewFromConfig(cfg)
 	_, err := client.DescribeImages(ctx, &ecr.DescribeImagesInput{RegistryId: &one.account, RepositoryName: &one.repo, ImageIds: []ecrtypes.ImageIdentifier{one.id}})
 	if err == nil || !aws.Is(err, "ImageNotFoundException", "RepositoryNotFoundException") {
 		if err != nil {
-			err = s.Failed(ctx, "ecr:DescribeImages", err)
+			err = n.access.Failed(ctx, "ecr:DescribeImages", err)
 		}
 		return err == nil, err
 	}
@@ -83,7 +98,7 @@ func (s documents) inECR(ctx context.Context, one image) (bool, error) {
 	for rules.HasMorePages() {
 		page, err := rules.NextPage(ctx)
 		if err != nil {
-			return false, s.Failed(ctx, "ecr:DescribePullThroughCacheRules", err)
+			return false, n.access.Failed(ctx, "ecr:DescribePullThroughCacheRules", err)
 		}
 		for _, r := range page.PullThroughCacheRules {
 			if prefix := sdk.ToString(r.EcrRepositoryPrefix); prefix == "ROOT" || strings.HasPrefix(one.repo, prefix+"/") {

@@ -60,8 +60,10 @@ func (s documents) wanted(ctx context.Context) (*wanted, error) {
 	if w.definition, err = s.definition(ctx, s.spec.Target.TaskDefinition); err != nil {
 		return nil, err
 	}
-	if w.definition == nil && s.spec.Target.TaskDefinitionARN == "" {
-		return nil, wrong("the service has neither a manifest of the type EcsTaskDefinition nor ecsTaskDefinitionArn")
+	if w.definition == nil {
+		if err := s.registered(ctx, s.spec.Target.TaskDefinitionARN); err != nil {
+			return nil, err
+		}
 	}
 	if err := s.scalingWanted(ctx, w); err != nil {
 		return nil, err
@@ -119,7 +121,20 @@ func (s documents) definition(ctx context.Context, m *awslane.Manifest) (*ecs.Re
 		return nil, err
 	}
 	s.note(notes)
-	return d, s.pullable(ctx, d)
+	return d, needs{s.Access, s.Say}.startable(ctx, d.ContainerDefinitions)
+}
+
+// registered says what is wrong with a task definition that the service names in
+// place of a manifest.
+func (s documents) registered(ctx context.Context, arn string) error {
+	if arn == "" {
+		return wrong("the service has neither a manifest of the type EcsTaskDefinition nor ecsTaskDefinitionArn")
+	}
+	found, err := s.active(ctx, arn)
+	if err != nil {
+		return err
+	}
+	return needs{s.Access, s.Say}.startable(ctx, found.ContainerDefinitions)
 }
 
 // scalingWanted reads what is to scale the service.

@@ -107,6 +107,7 @@ if "deploy" in sys.argv:
     import mend_elb  # noqa: F401
     import mend_lambda  # noqa: F401
     import mend_scaling  # noqa: F401
+    import mend_ssm  # noqa: F401
     import world_asg  # noqa: F401
     import world_ecs  # noqa: F401
 
