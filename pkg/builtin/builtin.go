@@ -153,5 +153,5 @@ func Engine() []step.Type {
 // Options say what a document of a scope is checked against: all that comes with
 // Slipway.
 func Options(scope ref.Scope) entity.Options {
-	return entity.Options{Scope: scope, CheckStep: Steps().Check, Session: Steps().Session, Moves: Steps().Moves, Types: Types()}
+	return entity.Options{Scope: scope, CheckStep: Steps().Check, Session: Steps().Session, Moves: Steps().Moves, Lasts: Steps().Lasts, Types: Types()}
 }

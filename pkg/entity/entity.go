@@ -13,6 +13,7 @@ import (
 	"cmp"
 	"slices"
 	"strings"
+	"time"
 
 	"github.com/slipway-cd/slipway/pkg/artifact"
 	"github.com/slipway-cd/slipway/pkg/connector"
@@ -105,6 +106,8 @@ type Options struct {
 	// Moves says whether a step moves the traffic of what its stage deploys; nil: none
 	// does.
 	Moves func(stepType string, spec *yamldoc.Node) bool
+	// Lasts says how long steps of a type may well take, and why; nil: nobody knows.
+	Lasts func(stepType string) (time.Duration, string)
 	// StepTypes are the step types that CheckStep knows. Only who watches the
 	// report needs them.
 	StepTypes []string

@@ -150,7 +150,7 @@ func (d steps) step(v yamldoc.Value, p place, ids document.Seen) *Step {
 		"name":       d.Name(&s.Name),
 	}))
 	d.Need(v, "identifier", "name")
-	d.stepNeeds(v, p)
+	d.stepNeeds(v, s, p)
 	return s
 }
 
@@ -205,7 +205,8 @@ func bare(spec *yamldoc.Node) bool {
 }
 
 // stepNeeds reports what a step lacks, and what its spec does if it has none.
-func (d steps) stepNeeds(v yamldoc.Value, p place) {
+func (d steps) stepNeeds(v yamldoc.Value, s *Step, p place) {
+	s.long(d, v)
 	if !linked(v) {
 		d.Need(v, "type")
 	}
@@ -214,6 +215,16 @@ func (d steps) stepNeeds(v yamldoc.Value, p place) {
 		if d.checkStep(v, document.At(v, "spec", &yamldoc.Node{Kind: yamldoc.Mapping, Line: typ.Node.Line, Column: typ.Node.Column}), p) && !linked(v) {
 			d.Takes(v, yamldoc.UseNeeded, "spec")
 		}
+	}
+}
+
+// long reports a timeout that is shorter than what the step may well take.
+func (s *Step) long(d steps, v yamldoc.Value) {
+	if d.options.Lasts == nil || s.Timeout.Value == 0 {
+		return
+	}
+	if lasts, why := d.options.Lasts(s.Type.Value); s.Timeout.Value < lasts {
+		d.Warnf(document.Child(v, "timeout"), document.ShortDuration, "found %s; %s may well take %s: %s", s.Timeout.Value, s.Type.Value, lasts, why)
 	}
 }
 

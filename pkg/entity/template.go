@@ -64,7 +64,7 @@ func (d templates) templateSpec(v yamldoc.Value, kind template.Kind) {
 	case template.Step:
 		p, s := place{section: document.Seen{}}, &Step{}
 		d.Fields(v, document.Merge(steps(d).stepKeys(v, s, p), d.unnamed()))
-		steps(d).stepNeeds(v, p)
+		steps(d).stepNeeds(v, s, p)
 	case template.StepGroup:
 		d.groupTemplate(v)
 	case template.Stage:

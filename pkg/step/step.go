@@ -44,6 +44,9 @@ type Type struct {
 	// Timeout is what a step has that says none; 0 means 10 minutes
 	// (semantics/pipeline §1.4).
 	Timeout time.Duration
+	// Lasts is how long the step may well take, and why; nil: nothing is known of
+	// that. A shorter timeout is warned about on save.
+	Lasts *Lasting
 	// Late names top-level keys of the spec whose expressions are left as they
 	// are at the start, because Finish evaluates them (e.g. an assertion).
 	Late []string
@@ -68,6 +71,12 @@ type Type struct {
 	// stage is open, with the program Tool (see dispatch.Has) if it isn't empty.
 	Session bool
 	Tool    string
+}
+
+// Lasting is how long a step may well take.
+type Lasting struct {
+	Time time.Duration
+	Why  string // e.g. tasks are drained
 }
 
 // Preview is how it can be seen what a step would change.

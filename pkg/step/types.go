@@ -2,6 +2,7 @@ package step
 
 import (
 	"slices"
+	"time"
 
 	"github.com/slipway-cd/slipway/pkg/yamldoc"
 )
@@ -47,6 +48,15 @@ func (all Types) Moves(typeName string, spec *yamldoc.Node) bool {
 	return slices.ContainsFunc(all, func(t Type) bool {
 		return t.Name == typeName && t.Moves != nil && t.Moves(t.Decode(spec, yamldoc.NewReport("")))
 	})
+}
+
+// Lasts is how long steps of a type may well take, and why; 0: nothing is known.
+func (all Types) Lasts(typeName string) (time.Duration, string) {
+	i := slices.IndexFunc(all, func(t Type) bool { return t.Name == typeName && t.Lasts != nil })
+	if i < 0 {
+		return 0, ""
+	}
+	return all[i].Lasts.Time, all[i].Lasts.Why
 }
 
 // Previews are how the changes of steps can be seen before they run, by the

@@ -8,4 +8,4 @@ import "github.com/slipway-cd/slipway/pkg/step"
 //
 // Outputs: output.canaryServiceName. It is done by delegate/ecs; the service that
 // serves is never touched.
-func canaryDeleteType() step.Type { return fieldless(OpCanaryDelete) }
+func canaryDeleteType() step.Type { return draining(fieldless(OpCanaryDelete)) }

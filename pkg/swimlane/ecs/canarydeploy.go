@@ -8,4 +8,4 @@ import "github.com/slipway-cd/slipway/pkg/step"
 //
 // Outputs: those of EcsRollingDeploy, and output.canaryServiceName. The
 // deployment itself is done by delegate/ecs.
-func canaryDeployType() step.Type { return previewed(fieldless(OpCanary), OpCanaryDiff, 1) }
+func canaryDeployType() step.Type { return previewed(draining(fieldless(OpCanary)), OpCanaryDiff, 1) }

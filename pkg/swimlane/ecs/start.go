@@ -1,6 +1,8 @@
 package ecs
 
 import (
+	"time"
+
 	"github.com/slipway-cd/slipway/pkg/fault"
 	"github.com/slipway-cd/slipway/pkg/filesource"
 	"github.com/slipway-cd/slipway/pkg/step"
@@ -26,6 +28,13 @@ func startAt(in step.In, target Target, s Spec) (step.Action, error) {
 // fieldless is the step type of an operation that has nothing to be told.
 func fieldless(op Op) step.Type {
 	return step.Type{Name: string(op), Deploys: true}.Fieldless(func(in step.In) (step.Action, error) { return start(in, Spec{Op: op}) })
+}
+
+// draining is a step type that waits until tasks behind a load balancer are gone,
+// which takes as long as their target group says: 300 seconds, if it says nothing.
+func draining(t step.Type) step.Type {
+	t.Lasts = &step.Lasting{Time: 6 * time.Minute, Why: "it waits until tasks behind a load balancer are drained, which takes 5m0s unless their target group says otherwise"}
+	return t
 }
 
 // own is a document that a step has of its own, below one of its keys.
