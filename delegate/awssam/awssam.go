@@ -154,7 +154,7 @@ func (j *job) build(ctx context.Context) (task.Result, error) {
 		return task.Result{}, fault.New(fault.Invalid, "--use-container needs Docker, and this delegate's machine has none: install Docker there, or leave the option out and install what builds the functions").
 			Causing(fault.ConfigurationFailure)
 	}
-	if err := j.render(ctx, app); err != nil {
+	if err := j.render(ctx, t, app); err != nil {
 		return task.Result{}, err
 	}
 	logout, err := j.login(ctx, t)
@@ -180,7 +180,7 @@ func (j *job) deploy(ctx context.Context) (task.Result, error) {
 	if err != nil {
 		return task.Result{}, err
 	}
-	if err := j.render(ctx, app); err != nil {
+	if err := j.render(ctx, t, app); err != nil {
 		return task.Result{}, err
 	}
 	if err := j.keep(ctx); err != nil {

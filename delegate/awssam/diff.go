@@ -28,7 +28,7 @@ func (j *job) compare(ctx context.Context) (task.Result, error) {
 	if err != nil {
 		return task.Result{}, err
 	}
-	if err := j.render(ctx, app); err != nil {
+	if err := j.render(ctx, t, app); err != nil {
 		return task.Result{}, err
 	}
 	if other := cmp.Or(value(app.options, "--template-file"), value(app.options, "--template"), value(app.options, "-t")); other != "" {

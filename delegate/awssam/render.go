@@ -4,8 +4,12 @@ import (
 	"context"
 	"crypto/sha256"
 	"encoding/hex"
+	"fmt"
 	"path"
+	"path/filepath"
 	"strings"
+
+	"go.yaml.in/yaml/v3"
 
 	"github.com/slipway-cd/slipway/delegate/gotemplate"
 	"github.com/slipway-cd/slipway/delegate/manifest"
@@ -20,18 +24,24 @@ const (
 	// marks is the folder of the workspace that says which templates were rendered: no
 	// manifest has its name.
 	marks = ".slipway/rendered"
+	// merged is a file of the workspace with the values by which the template is
+	// rendered, for the step's script.
+	merged = ".slipway/values.yaml"
 )
 
 // render renders the template by the service's values in its place, once in a
 // session: what was rendered may hold what looks like a template. The values are
 // read by each step, so that its log hides what is secret in them.
-func (j *job) render(ctx context.Context, app application) error {
+func (j *job) render(ctx context.Context, t *workspace.Tool, app application) error {
 	layers := j.spec.Target.Application.Values
 	if len(layers) == 0 {
 		return nil
 	}
 	values, err := j.values(ctx, layers)
 	if err != nil {
+		return err
+	}
+	if err := j.tell(ctx, t, values); err != nil {
 		return err
 	}
 	name, session := path.Join(app.dir, app.template), j.spec.Run.Session
@@ -65,6 +75,18 @@ func (j *job) render(ctx context.Context, app application) error {
 		j.Warn("the template holds a secret. Who may read the stack's template sees it; a parameter with NoEcho hides it")
 	}
 	return nil
+}
+
+// tell puts the values where scripts look for them that were written for other
+// runners.
+func (j *job) tell(ctx context.Context, t *workspace.Tool, values map[string]any) error {
+	doc, err := yaml.Marshal(values)
+	if err != nil {
+		return fmt.Errorf("encode the values: %w", err)
+	}
+	session := j.spec.Run.Session
+	t.Legacy["PLUGIN_VALUES_YAML_FILE_PATH"] = filepath.Join(j.cfg.Sessions.Workspace(session), merged)
+	return workspace.Put(ctx, j.cfg.Sessions, session, merged, doc)
 }
 
 // values are the layers of values, merged.

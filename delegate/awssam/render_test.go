@@ -102,6 +102,38 @@ func TestNoValues(t *testing.T) {
 	}
 }
 
+// A step's script finds the values as they are merged, in a file that goes with the
+// session; without values there is none.
+func TestScriptsFindTheValues(t *testing.T) {
+	t.Parallel()
+	w := testaws.NewWorld(t)
+	const script = `echo "values: ${PLUGIN_VALUES_YAML_FILE_PATH:-none}"; echo "template: $PLUGIN_SAM_TEMPLATE_FILE_PATH"
+if [ -n "$PLUGIN_VALUES_YAML_FILE_PATH" ]; then cp "$PLUGIN_VALUES_YAML_FILE_PATH" copy.yaml; fi`
+	for _, op := range []lane.Op{lane.OpBuild, lane.OpDeploy} {
+		s := begin(t, w, templated())
+		s.sam(op, task.Succeeded, layered, func(p *lane.Spec) { p.Run.Before = script })
+		work := s.Sessions.Workspace("s1")
+		got, err := os.ReadFile(filepath.Join(work, "app/app/copy.yaml"))
+		if want := "name: Queue\nseconds: 60\ntoken: hush-token\n"; err != nil || string(got) != want {
+			t.Errorf("%s: the script finds %q, %v; want %q", op, got, err, want)
+		}
+		for _, want := range []string{"values: " + filepath.Join(work, ".slipway/values.yaml"), "template: template.yaml"} {
+			if !strings.Contains(s.Log(), want) {
+				t.Errorf("%s: %q isn't in the log:\n%s", op, want, s.Log())
+			}
+		}
+		info, err := os.Stat(filepath.Join(work, ".slipway/values.yaml"))
+		if err != nil || info.Mode().Perm() != 0o600 {
+			t.Errorf("%s: the file is %v, %v; want it for its owner alone", op, info, err)
+		}
+	}
+	s := begin(t, w, map[string]string{"template.json": queue("Queue", "30")})
+	s.sam(lane.OpBuild, task.Succeeded, func(p *lane.Spec) { p.Run.Before = script })
+	if !strings.Contains(s.Log(), "values: none") {
+		t.Errorf("without values the log has\n%s", s.Log())
+	}
+}
+
 // A template or values that are wrong are told with their file and line, before sam
 // runs.
 func TestWrongTemplates(t *testing.T) {
