@@ -67,5 +67,5 @@ func (s *session) change(ctx context.Context, operation, name string, call func(
 		}
 		s.Say("Somebody else changes function %s; waiting", name)
 	}
-	return nil, s.failed(ctx, operation, err)
+	return nil, s.full(ctx, name, s.failed(ctx, operation, err))
 }

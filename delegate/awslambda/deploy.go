@@ -135,7 +135,7 @@ func (s *session) create(ctx context.Context, d definition, c code) (there bool,
 		return true, nil
 	}
 	if err != nil {
-		return false, advised(s.failed(ctx, "CreateFunction", err))
+		return false, s.full(ctx, d.name, advised(s.failed(ctx, "CreateFunction", err)))
 	}
 	_, err = s.settled(ctx, d.name, "", true)
 	return false, err

@@ -111,7 +111,19 @@ func (s *session) prepare(ctx context.Context, d definition, now found) (before,
 
 // newest is the newest published version; nil for none.
 func (s *session) newest(ctx context.Context, name string) (*types.FunctionConfiguration, error) {
+	all, err := s.published(ctx, name)
 	var last *types.FunctionConfiguration
+	for _, v := range all {
+		if last == nil || number(v.Version) > number(last.Version) {
+			last = &v
+		}
+	}
+	return last, err
+}
+
+// published are the published versions.
+func (s *session) published(ctx context.Context, name string) ([]types.FunctionConfiguration, error) {
+	var all []types.FunctionConfiguration
 	pages := lambda.NewListVersionsByFunctionPaginator(s.client, &lambda.ListVersionsByFunctionInput{FunctionName: &name})
 	for pages.HasMorePages() {
 		page, err := pages.NextPage(ctx)
@@ -119,12 +131,12 @@ func (s *session) newest(ctx context.Context, name string) (*types.FunctionConfi
 			return nil, s.failed(ctx, "ListVersionsByFunction", err)
 		}
 		for _, v := range page.Versions {
-			if number(v.Version) > 0 && (last == nil || number(v.Version) > number(last.Version)) {
-				last = &v
+			if number(v.Version) > 0 {
+				all = append(all, v)
 			}
 		}
 	}
-	return last, nil
+	return all, nil
 }
 
 // number is that of a version; 0 of $LATEST.
@@ -144,7 +156,7 @@ func (s *session) publishBefore(ctx context.Context, name string) (*types.Functi
 	}
 	out, err := s.client.PublishVersion(ctx, &lambda.PublishVersionInput{FunctionName: &name, Description: sdk.String(madeBefore)})
 	if err != nil {
-		return nil, s.failed(ctx, "PublishVersion", err)
+		return nil, s.full(ctx, name, s.failed(ctx, "PublishVersion", err))
 	}
 	return &types.FunctionConfiguration{
 		Version: out.Version, CodeSha256: out.CodeSha256, MemorySize: out.MemorySize, Runtime: out.Runtime, Handler: out.Handler, Architectures: out.Architectures,

@@ -198,26 +198,16 @@ func (s *session) deleteVersion(ctx context.Context, b before, r release) (strin
 	if r.Version == "" || r.Version == b.Version {
 		return "", nil
 	}
-	pages := lambda.NewListAliasesPaginator(s.client, &lambda.ListAliasesInput{FunctionName: &b.Function})
-	for pages.HasMorePages() {
-		page, err := pages.NextPage(ctx)
-		if err != nil {
-			return "", s.failed(ctx, "ListAliases", err)
-		}
-		for _, a := range page.Aliases {
-			named := sdk.ToString(a.FunctionVersion) == r.Version
-			if a.RoutingConfig != nil {
-				_, shared := a.RoutingConfig.AdditionalVersionWeights[r.Version]
-				named = named || shared
-			}
-			if named {
-				s.Say("Version %s stays: alias %s names it", r.Version, sdk.ToString(a.Name))
-				return "", nil
-			}
-		}
+	named, err := s.named(ctx, b.Function)
+	if err != nil {
+		return "", err
+	}
+	if alias := named[r.Version]; alias != "" {
+		s.Say("Version %s stays: alias %s names it", r.Version, alias)
+		return "", nil
 	}
 	s.Say("Deleting version %s", r.Version)
-	_, err := s.client.DeleteFunction(ctx, &lambda.DeleteFunctionInput{FunctionName: &b.Function, Qualifier: &r.Version})
+	_, err = s.client.DeleteFunction(ctx, &lambda.DeleteFunctionInput{FunctionName: &b.Function, Qualifier: &r.Version})
 	if err != nil && !aws.Is(err, notFound) {
 		return "", s.failed(ctx, "DeleteFunction", err)
 	}
