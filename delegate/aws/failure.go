@@ -69,8 +69,10 @@ func describe(call string, err error) string {
 		return call + ": " + api.ErrorCode()
 	}
 	text := call + ": " + api.ErrorCode() + ": " + api.ErrorMessage()
-	if strings.Contains(api.ErrorMessage(), "explicit deny in a service control policy") {
-		text += "; it is a service control policy of the organization that denies it, not the role's own"
+	if _, types := kindOf(err); types[0] == fault.Authorization {
+		if where := hint(api.ErrorMessage()); where != "" {
+			text += "; " + where
+		}
 	}
 	return text
 }
