@@ -1,6 +1,7 @@
 package reconcile
 
 import (
+	"bytes"
 	"cmp"
 	"context"
 	"encoding/json"
@@ -43,6 +44,7 @@ type app struct {
 	rec      *record
 	saved    []byte // the record as it was written last
 	target   *target
+	parting  *target // the hooks of the removal under way
 	site     *site
 	bounds   *bounds
 	watched  map[schema.GroupKind]bool
@@ -83,7 +85,8 @@ func (a *app) step(ctx context.Context, loops *sync.WaitGroup, in inputs, docs D
 		a.forget(ctx, in.doc)
 		return time.Time{}
 	case !a.rec.Forgotten.IsZero(): // its document has come back
-		a.rec.Forgotten, a.rec.Left, a.rec.Removing = time.Time{}, nil, false
+		a.rec.Forgotten, a.rec.Left, a.rec.Removing, a.rec.RemovingNow = time.Time{}, nil, false, false
+		a.rec.Parting, a.parting = nil, nil
 		if err := a.save(ctx); err != nil {
 			a.log.WarnContext(ctx, "the record isn't kept", "error", err)
 			return a.r.clock().Add(a.pause())
@@ -222,6 +225,9 @@ func (a *app) watch(ctx context.Context, t *target) error {
 	for gk := range a.target.kinds() {
 		kinds[gk] = true
 	}
+	for gk := range a.parting.kinds() {
+		kinds[gk] = true
+	}
 	for k := range a.rec.Inventory {
 		kinds[schema.GroupKind{Group: k.Group, Kind: k.Kind}] = true
 	}
@@ -286,6 +292,12 @@ func (a *app) refresh(ctx context.Context, hard, asked bool) error {
 	a.pollAt = a.r.nextPoll()
 	a.target = t
 	a.rec.Key, a.rec.Sources, a.rec.Revisions = t.key, t.sources, t.revisions
+	if t.partings != nil && !slices.EqualFunc(t.partings, a.rec.Partings, func(a, b json.RawMessage) bool { return bytes.Equal(a, b) }) {
+		a.rec.Partings = t.partings
+		if err := a.save(ctx); err != nil {
+			a.found = append(a.found, gitops.Condition{Type: gitops.ConditionComparisonError, Message: err.Error()})
+		}
+	}
 	if err := a.watch(ctx, nil); err != nil {
 		a.found = append(a.found, gitops.Condition{Type: gitops.ConditionComparisonError, Message: err.Error()})
 	}

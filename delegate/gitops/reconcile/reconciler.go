@@ -277,6 +277,9 @@ func (r *Reconciler) SetDocuments(docs Documents) {
 		a := r.apps[k]
 		if a == nil {
 			a = r.addLocked(k)
+			if a.rec.Removing && a.rec.RemovingNow { // its removal goes on
+				a.in.remove = &removal{cascade: true, now: true, asked: now}
+			}
 		}
 		a.in.doc, a.in.forget, a.at = doc, false, ""
 		if c, err := docs.cluster(r.cfg.Home, doc.Spec.Destination); err == nil { // else it is told at once
@@ -288,6 +291,12 @@ func (r *Reconciler) SetDocuments(docs Documents) {
 		if c, err := docs.cluster(r.cfg.Home, gitops.Destination{Server: server}); err != nil || c.Cluster != s.cluster || docs.Scripts != s.scripts {
 			s.stop()
 			delete(r.sites, server)
+		}
+	}
+	for k, rec := range r.records {
+		if rec.Removing && !there[k] { // its removal goes on
+			a := r.addGoneLocked(k, rec)
+			a.in.remove = &removal{cascade: true, now: rec.RemovingNow, asked: now}
 		}
 	}
 	for k, a := range r.apps {

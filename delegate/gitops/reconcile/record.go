@@ -50,8 +50,14 @@ type record struct {
 	// Forgotten is when the application's document went, which is Left.
 	Forgotten time.Time           `json:"forgotten,omitzero"`
 	Left      *gitops.Application `json:"left,omitempty"`
-	// Removing says that its removal has begun.
-	Removing bool `json:"removing,omitempty"`
+	// Removing says that its removal has begun, and RemovingNow that its document needn't
+	// go before.
+	Removing    bool `json:"removing,omitempty"`
+	RemovingNow bool `json:"removingNow,omitempty"`
+	// Partings are the hooks of a deletion, as they were rendered last, and Parting is
+	// how far those of the removal are.
+	Partings []json.RawMessage `json:"partings,omitempty"`
+	Parting  *run              `json:"parting,omitempty"`
 
 	version string // of the Secret; empty: there is none
 }

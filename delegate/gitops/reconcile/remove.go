@@ -59,13 +59,7 @@ func (m *removal) told(err error) {
 func (r *Reconciler) Delete(k Key, d Deletion) error {
 	r.mu.Lock()
 	if rec := r.records[k]; r.apps[k] == nil && rec != nil {
-		a := r.addLocked(k)
-		a.in.doc, a.in.forget = rec.Left, true
-		if rec.Left == nil { // its last process didn't hear of that
-			a.in.doc = &gitops.Application{
-				Meta: gitops.Meta{Name: k.Name, Namespace: k.Namespace}, Spec: gitops.ApplicationSpec{Destination: rec.Status.Sync.ComparedTo.Destination},
-			}
-		}
+		r.addGoneLocked(k, rec)
 	}
 	r.mu.Unlock()
 	return r.ask(k, func(a *app) error {
@@ -77,6 +71,19 @@ func (r *Reconciler) Delete(k Key, d Deletion) error {
 		a.in.remove = m
 		return nil
 	})
+}
+
+// addGoneLocked makes an application whose document has gone, of its record. The lock is
+// held.
+func (r *Reconciler) addGoneLocked(k Key, rec *record) *app {
+	a := r.addLocked(k)
+	a.in.doc, a.in.forget = rec.Left, true
+	if rec.Left == nil { // its last process didn't hear of that
+		a.in.doc = &gitops.Application{
+			Meta: gitops.Meta{Name: k.Name, Namespace: k.Namespace}, Spec: gitops.ApplicationSpec{Destination: rec.Status.Sync.ComparedTo.Destination},
+		}
+	}
+	return a
 }
 
 // awaits says until when a removal waits for the application's document to go. One that
@@ -132,13 +139,13 @@ func (a *app) letGo(ctx context.Context) {
 	a.watched = nil
 }
 
-// remove deletes the application's objects, wave by wave from the last, and says when
-// to look again.
+// remove deletes the application's objects, wave by wave from the last, between the
+// hooks of its deletion, and says when to look again.
 func (a *app) remove(ctx context.Context, loops *sync.WaitGroup, in inputs, docs Documents) time.Time {
 	a.doc, a.docs = in.doc, docs
 	a.rec.Run = nil
 	if in.remove.cascade {
-		a.rec.Removing = true
+		a.rec.Removing, a.rec.RemovingNow = true, in.remove.now
 		if a.rec.Forgotten.IsZero() {
 			a.rec.Forgotten, a.rec.Left = a.r.clock().UTC(), in.doc
 		}
@@ -146,10 +153,13 @@ func (a *app) remove(ctx context.Context, loops *sync.WaitGroup, in inputs, docs
 			a.log.WarnContext(ctx, "the removal can't begin", "error", err)
 			return a.r.clock().Add(a.pause())
 		}
-		more, err := a.removeObjects(ctx, loops)
+		more, err := a.removeAll(ctx, loops, in)
 		if err != nil {
 			a.found = []gitops.Condition{{Type: gitops.ConditionDeletionError, Message: err.Error()}}
 			a.show()
+		}
+		if a.rec.stopped() {
+			a.r.stop(in.remove, err)
 		}
 		if more || err != nil {
 			return a.r.clock().Add(lookEvery)
@@ -170,16 +180,13 @@ func (a *app) remove(ctx context.Context, loops *sync.WaitGroup, in inputs, docs
 
 // removeObjects deletes those of the last wave that has any, and says whether there
 // is more to wait for.
-func (a *app) removeObjects(ctx context.Context, loops *sync.WaitGroup) (more bool, err error) {
-	if err := a.settle(ctx, loops); err != nil {
-		return true, err
-	}
+func (a *app) removeObjects(ctx context.Context) (more bool, err error) {
 	waves := map[int64][]object.Key{}
 	for _, k := range a.site.watcher.Of(a.key.tracked()) {
 		o, there := a.seen(k)
 		options := syncing.ParseOptions(strings.Split(o.Notes[object.AnnotationOptions], ","))
 		switch {
-		case !there || options.Off(syncing.OptionDelete):
+		case !there || options.Off(syncing.OptionDelete) || len(syncing.DeletionHooks(o.Notes)) > 0:
 			continue
 		case options[syncing.OptionDelete] == "confirm" && a.approved().IsZero():
 			return true, fmt.Errorf("waiting for deletion confirmation of %s", describe(k))
@@ -193,10 +200,17 @@ func (a *app) removeObjects(ctx context.Context, loops *sync.WaitGroup) (more bo
 	var problems []error
 	for _, k := range waves[last] {
 		o, there := a.seen(k)
+		gvk := schema.GroupVersionKind{Group: k.Group, Version: a.rec.Inventory[k].Version, Kind: k.Kind}
+		if _, hook := syncing.Hooks(o.Notes); there && hook { // a sync that was cut short holds it
+			if err := (&performer{app: a}).letGo(ctx, gvk, syncing.Task{Key: k, UID: string(o.UID)}, true); err != nil {
+				problems = append(problems, err)
+			}
+			continue
+		}
 		if !there || o.Deleting {
 			continue
 		}
-		named := applying.Named(schema.GroupVersionKind{Group: k.Group, Version: a.rec.Inventory[k].Version, Kind: k.Kind}, k)
+		named := applying.Named(gvk, k)
 		if _, err := a.site.cluster.Delete(ctx, named, applying.Deletion{UID: o.UID, Propagation: metav1.DeletePropagationForeground}); err != nil {
 			problems = append(problems, err)
 		}

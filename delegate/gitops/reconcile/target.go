@@ -3,6 +3,7 @@ package reconcile
 import (
 	"crypto/sha256"
 	"encoding/binary"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"slices"
@@ -13,6 +14,7 @@ import (
 
 	"github.com/slipway-cd/slipway/delegate/applying"
 	"github.com/slipway-cd/slipway/delegate/gitops/live"
+	"github.com/slipway-cd/slipway/pkg/fault"
 	"github.com/slipway-cd/slipway/pkg/gitops"
 	"github.com/slipway-cd/slipway/pkg/gitops/object"
 	"github.com/slipway-cd/slipway/pkg/gitops/syncing"
@@ -29,6 +31,8 @@ type target struct {
 	defines   map[schema.GroupKind]bool // kinds that it brings: whether they are namespaced
 	notices   []gitops.Condition
 	left      []gitops.Condition // of them: what is told of objects that are left out
+	// partings are the bodies of its hooks of a deletion.
+	partings []json.RawMessage
 	// unstable are JSON pointers to what is another text in each rendering.
 	unstable map[object.Key][]string
 }
@@ -86,8 +90,8 @@ func (t *target) kinds() map[schema.GroupKind]bool {
 // prepare makes of what was rendered what is applied (semantics/gitops §4 and §6):
 // without what is the server's, in its namespace, and marked as the application's.
 func (a *app) prepare(namespace string, objects []*unstructured.Unstructured) (*target, error) {
-	excluded := map[string]int{}
-	t := &target{index: map[object.Key]int{}, defines: map[schema.GroupKind]bool{}}
+	excluded, parting := map[string]int{}, 0
+	t := &target{index: map[object.Key]int{}, defines: map[schema.GroupKind]bool{}, partings: []json.RawMessage{}}
 	for _, o := range objects {
 		if group, kind, ok := strings.Cut(defines(o), "/"); ok {
 			scope, _, _ := unstructured.NestedString(o.Object, "spec", "scope")
@@ -128,6 +132,12 @@ func (a *app) prepare(namespace string, objects []*unstructured.Unstructured) (*
 		doc, err := o.MarshalJSON()
 		if err != nil {
 			return nil, fmt.Errorf("encode %s: %w", describe(k), err)
+		}
+		if hook && len(syncing.DeletionHooks(notes)) > 0 {
+			if parting += len(doc); parting > maxPartings {
+				return nil, fault.New(fault.Invalid, "the hooks PreDelete and PostDelete take more than %d bytes, which is as much as an agent keeps of them", maxPartings)
+			}
+			t.partings = append(t.partings, doc)
 		}
 		sum := sha256.Sum256(doc)
 		t.objects = append(t.objects, wanted{

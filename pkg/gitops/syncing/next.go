@@ -338,6 +338,10 @@ func (s *State) failing(w World) []Action {
 			return actions
 		}
 	}
+	if s.Deletion != "" {
+		s.end(gitops.OperationFailed, s.reasons(func(Task) bool { return true }))
+		return nil
+	}
 	message := "one or more synchronization tasks completed unsuccessfully"
 	if why := s.reasons(func(t Task) bool { return t.Phase != gitops.SyncFail }); why != "" {
 		message += ": " + why

@@ -53,6 +53,8 @@ type State struct {
 	Rehearsed   bool                  `json:"rehearsed,omitempty"`
 	Terminating bool                  `json:"terminating,omitempty"`
 	Tasks       []Task                `json:"tasks,omitempty"`
+	// Deletion is the phase of a deletion whose hooks these are; empty: it is a sync.
+	Deletion gitops.SyncPhase `json:"deletion,omitempty"`
 }
 
 // Task is one object's part of a sync.
@@ -136,13 +138,50 @@ func Plan(r Request, items []Item) *State {
 	return s
 }
 
-// Hooks says in which phases an object has its turn, and whether it is a hook. An
-// object that is to be skipped has none.
-func Hooks(annotations map[string]string) (phases []gitops.SyncPhase, hook bool) {
-	names, hook := annotations[object.AnnotationHook]
-	if !hook {
-		names, hook = helmHooks(annotations["helm.sh/hook"])
+// PlanDeletion begins a phase of a deletion: that of its hooks before what is deleted
+// goes, or of those after.
+func PlanDeletion(phase gitops.SyncPhase, r Request, items []Item) *State {
+	s := &State{ID: fmt.Sprintf("%d-%d", r.Started.Unix(), r.Attempt), Phase: gitops.OperationRunning, Started: r.Started, Deletion: phase}
+	for _, i := range items {
+		if slices.Contains(DeletionHooks(i.Annotations), phase) {
+			s.Tasks = append(s.Tasks, task(r, i, phase, true))
+		}
 	}
+	s.order(nil)
+	if slices.ContainsFunc(s.Tasks, failed) {
+		s.Outcome, s.Message = gitops.OperationFailed, s.reasons(func(Task) bool { return true })
+	}
+	return s
+}
+
+// DeletionHooks says in which phases of a deletion a hook has its turn.
+func DeletionHooks(annotations map[string]string) []gitops.SyncPhase {
+	names, hook := hookNames(annotations)
+	if !hook {
+		return nil
+	}
+	var phases []gitops.SyncPhase
+	for name := range strings.SplitSeq(names, ",") {
+		p := gitops.SyncPhase(strings.TrimSpace(name))
+		if (p == gitops.PreDelete || p == gitops.PostDelete) && !slices.Contains(phases, p) {
+			phases = append(phases, p)
+		}
+	}
+	return phases
+}
+
+// hookNames are the phases that an object's annotations name; false: it is no hook.
+func hookNames(annotations map[string]string) (string, bool) {
+	if names, hook := annotations[object.AnnotationHook]; hook {
+		return names, true
+	}
+	return helmHooks(annotations["helm.sh/hook"])
+}
+
+// Hooks says in which phases of a sync an object has its turn, and whether it is a
+// hook. An object that is to be skipped has none, and neither has a hook of a deletion.
+func Hooks(annotations map[string]string) (phases []gitops.SyncPhase, hook bool) {
+	names, hook := hookNames(annotations)
 	if !hook {
 		return []gitops.SyncPhase{gitops.Sync}, false
 	}

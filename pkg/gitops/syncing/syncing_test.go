@@ -702,3 +702,36 @@ func TestRetryAfter(t *testing.T) {
 		})
 	}
 }
+
+// TestHooksOfADeletion: those of its phase run in waves, those of syncs never, and none
+// comes after one that failed.
+func TestHooksOfADeletion(t *testing.T) {
+	t.Parallel()
+	items := []Item{
+		item("Job", "second", "hook PreDelete"), item("Job", "first", "hook PreDelete", "wave -1"), item("Job", "helm", "helm.sh/hook pre-delete", "helm.sh/hook-weight 2"),
+		item("Job", "last", "hook PostDelete"), item("Job", "sync", "hook PreSync"), item("ConfigMap", "a"),
+	}
+	for name, tt := range map[string]struct {
+		phase gitops.SyncPhase
+		fails string
+		want  string
+		says  string
+	}{
+		"before":  {gitops.PreDelete, "", "create first|create second|create helm", ""},
+		"after":   {gitops.PostDelete, "", "create last", ""},
+		"failing": {gitops.PreDelete, "second", "create first|create second", "hook Job shop/second failed"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			c := newCluster()
+			c.health = map[string]gitops.HealthCode{"first": gitops.Healthy, "second": gitops.Healthy, tt.fails: gitops.Degraded}
+			s := c.run(t, PlanDeletion(tt.phase, request(), items))
+			if got := strings.Join(c.changes(), "|"); got != tt.want {
+				t.Errorf("it did %q; want %q", got, tt.want)
+			}
+			if tt.says != "" && s.Phase != gitops.OperationFailed || tt.says == "" && s.Phase != gitops.OperationSucceeded || tt.says != "" && s.Message != tt.says {
+				t.Errorf("it is %s: %q; want to be told %q", s.Phase, s.Message, tt.says)
+			}
+		})
+	}
+}
