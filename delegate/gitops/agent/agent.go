@@ -235,7 +235,7 @@ func (f *following) now(generated bool) <-chan struct{} {
 		return changed
 	}
 	set := argo.ReadSettings(docs.Settings)
-	if !reflect.DeepEqual(f.by.Kinds, set.Kinds) {
+	if !reflect.DeepEqual(f.by.Kinds, set.Kinds) || f.by.NoGenericHealth != set.NoGenericHealth {
 		f.scripts = script.NewKinds(set)
 	}
 	f.by = set

@@ -13,7 +13,8 @@ import (
 )
 
 // Kinds says how objects fare and what can be done to them: by scripts where there
-// are any for their kind, and by pkg/gitops/health. Nil has no scripts.
+// are any for their kind, by pkg/gitops/health, and else by what controllers of all
+// kinds say alike. Nil has no scripts.
 type Kinds struct {
 	settings settings.Settings
 	compiled map[string]*Script // by their text
@@ -66,14 +67,17 @@ func (k *Kinds) health(group, kind string) string {
 
 // Has says whether objects of a kind fare at all.
 func (k *Kinds) Has(group, kind string) bool {
-	return k.health(group, kind) != "" || health.Has(group, kind)
+	return k.health(group, kind) != "" || health.Has(group, kind) || k.generic() && tells(group, kind)
 }
+
+// generic says whether kinds of which nothing is known fare, too.
+func (k *Kinds) generic() bool { return k == nil || !k.settings.NoGenericHealth }
 
 // Health says how an object fares; nil if its kind doesn't.
 func (k *Kinds) Health(ctx context.Context, o map[string]any) *gitops.HealthStatus {
 	text := k.health(groupKind(o))
 	if meta, _ := o["metadata"].(map[string]any); text == "" || meta["deletionTimestamp"] != nil {
-		return health.Of(o)
+		return k.known(o)
 	}
 	s, err := k.get(text)
 	if err != nil {
@@ -82,7 +86,16 @@ func (k *Kinds) Health(ctx context.Context, o map[string]any) *gitops.HealthStat
 	if got := s.Health(ctx, o); got != nil {
 		return got
 	}
-	return health.Of(o)
+	return k.known(o)
+}
+
+// known is how an object fares without a script.
+func (k *Kinds) known(o map[string]any) *gitops.HealthStatus {
+	got := health.Of(o)
+	if group, kind := groupKind(o); got == nil && !health.Has(group, kind) && k.generic() {
+		return generic(o)
+	}
+	return got
 }
 
 func groupKind(o map[string]any) (group, kind string) {

@@ -28,12 +28,15 @@ func ReadSettings(data map[string]string) settings.Settings {
 // The beginning of the keys by which kinds are treated.
 const customizations = "resource.customizations"
 
+// genericHealth is a key of our own.
+const genericHealth = "health.generic"
+
 // honoured are the settings by which agents go.
 func honoured() []string {
 	return []string{
 		customizations, customizations + ".", "resource.compareoptions", "resource.exclusions", "resource.inclusions", "timeout.reconciliation", "timeout.reconciliation.jitter",
 		"cluster.inClusterEnabled", "controller.ignore.normalizer.jq.timeout", "ignore.normalizer.jq.timeout", "controller.diff.server.side",
-		"applicationsetcontroller.enable.progressive.syncs", "resource.ignoreResourceUpdatesEnabled",
+		"applicationsetcontroller.enable.progressive.syncs", "resource.ignoreResourceUpdatesEnabled", genericHealth,
 	}
 }
 
@@ -87,6 +90,9 @@ func (d decoder) setting(v yamldoc.Value, key, text string, to *settings.Setting
 	case "cluster.inClusterEnabled":
 		flag(false, "")
 		to.NoHome = text == "false"
+	case genericHealth:
+		flag(false, "")
+		to.NoGenericHealth = text == "false"
 	case "controller.diff.server.side":
 		flag(true, "comparisons are always by a dry run of the server's")
 	case "applicationsetcontroller.enable.progressive.syncs":

@@ -173,6 +173,7 @@ func agentSettings() []string {
 		"controller.self.heal.backoff.cap.seconds", "controller.sync.timeout.seconds", "controller.sync.wave.delay.seconds", "controller.diff.server.side",
 		"application.namespaces", "applicationsetcontroller.namespaces", "applicationsetcontroller.policy", "applicationsetcontroller.enable.progressive.syncs",
 		"applicationsetcontroller.allowed.scm.providers", "applicationsetcontroller.enable.scm.providers", "controller.ignore.normalizer.jq.timeout", "ignore.normalizer.jq.timeout",
+		genericHealth,
 	}
 }
 

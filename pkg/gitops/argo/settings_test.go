@@ -33,6 +33,8 @@ func TestSettings(t *testing.T) {
 		"resource.customizations: \"{Pod: {health.lua: x, health.lua.useOpenLibs: true}}\"": "there are no other libraries",
 		"controller.diff.server.side: 'false'":                                              "always by a dry run",
 		"cluster.inClusterEnabled: maybe":                                                   "want true or false",
+		"health.generic: some":                                                              "want true or false",
+		"health.generic: 'false'":                                                           "",
 		"kustomize.buildOptions: --enable-helm":                                             "agents don't go by kustomize.buildOptions yet",
 		"resource.customizations.health.apps_Deployment: return nil":                        "",
 		"resource.customizations.ignoreResourceUpdates.all: 'jsonPointers: [/status]'":      "",
@@ -55,7 +57,7 @@ func TestReadSettings(t *testing.T) {
 			"  actions: |\n    discovery.lua: return {}\n    mergeBuiltinActions: true\n    definitions: [{name: a, action.lua: return obj}]\n",
 		"resource.customizations.health.cert-manager.io_Certificate": "return 2", "resource.customizations.ignoreDifferences.all": "managedFieldsManagers: [hpa]",
 		"timeout.reconciliation": "60s", "timeout.reconciliation.jitter": "no", "resource.exclusions": "[{apiGroups: ['*.io'], kinds: [A], clusters: [https://*]}]",
-		"resource.compareoptions": "ignoreResourceStatusField: crd\nignoreAggregatedRoles: true", "kustomize.buildOptions": "x",
+		"resource.compareoptions": "ignoreResourceStatusField: crd\nignoreAggregatedRoles: true", "kustomize.buildOptions": "x", "health.generic": "false",
 	})
 	want := settings.Settings{
 		Kinds: []settings.Kind{
@@ -66,7 +68,7 @@ func TestReadSettings(t *testing.T) {
 		Ignored: []gitops.IgnoreRule{
 			{Group: "*.example.com", Kind: "*", JSONPointers: []string{"/spec"}}, {Group: "*", Kind: "*", ManagedFieldsManagers: []string{"hpa"}},
 		},
-		Status: "crd", AggregatedRoles: true, Poll: &poll, Exclusions: []settings.Filter{{APIGroups: []string{"*.io"}, Kinds: []string{"A"}, Clusters: []string{"https://*"}}},
+		Status: "crd", NoGenericHealth: true, AggregatedRoles: true, Poll: &poll, Exclusions: []settings.Filter{{APIGroups: []string{"*.io"}, Kinds: []string{"A"}, Clusters: []string{"https://*"}}},
 	}
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Errorf("(-want +got):\n%s", diff)

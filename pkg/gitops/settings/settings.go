@@ -24,6 +24,8 @@ type Settings struct {
 	// AggregatedRoles leaves out the rules of ClusterRoles that others fill in.
 	AggregatedRoles bool
 	JQTimeout       time.Duration // of an expression of ignored differences; 0: the usual one
+	// NoGenericHealth has objects not fare of whose kind nothing is known.
+	NoGenericHealth bool
 
 	Exclusions, Inclusions []Filter
 
