@@ -6,6 +6,7 @@
 package storetest
 
 import (
+	"bytes"
 	"context"
 	"fmt"
 	"strings"
@@ -115,9 +116,14 @@ func (b *bench) refused(err error, want fault.Code) {
 // same compares; nil and empty are the same to a store.
 func same[T any](b *bench, what string, want, got T) {
 	b.Helper()
-	if diff := cmp.Diff(want, got, cmpopts.EquateEmpty()); diff != "" {
+	if diff := cmp.Diff(want, got, cmpopts.EquateEmpty(), longBytes()); diff != "" {
 		b.Fatalf("%s (-want +got):\n%s", what, diff)
 	}
+}
+
+// longBytes compares long texts at once: byte by byte it takes seconds.
+func longBytes() cmp.Option {
+	return cmp.FilterValues(func(a, b []byte) bool { return max(len(a), len(b)) > 4<<10 }, cmp.Comparer(bytes.Equal))
 }
 
 // audited asserts which actions the case's account has on record.
