@@ -153,5 +153,6 @@ func Engine() []step.Type {
 // Options say what a document of a scope is checked against: all that comes with
 // Slipway.
 func Options(scope ref.Scope) entity.Options {
-	return entity.Options{Scope: scope, CheckStep: Steps().Check, Session: Steps().Session, Moves: Steps().Moves, Lasts: Steps().Lasts, Types: Types()}
+	steps := Steps()
+	return entity.Options{Scope: scope, CheckStep: steps.Check, Session: steps.Session, Moves: steps.Moves, Lasts: steps.Lasts, Types: Types()}
 }

@@ -109,6 +109,10 @@ func stepOf(path string, spec []byte) []sample {
 	return nil
 }
 
+// options are those of the server, but for the scope. To make them for each of
+// thousands of documents would take longer than to read those.
+var options = sync.OnceValue(func() entity.Options { return builtin.Options(ref.Scope{}) })
+
 // decoded are the errors of a document, unknown keys among them.
 func decoded(doc *yamldoc.Node) []yamldoc.Finding {
 	scope := entity.ScopeOf(doc, ref.Scope{Account: "a"})
@@ -116,7 +120,9 @@ func decoded(doc *yamldoc.Node) []yamldoc.Finding {
 		scope.Org, scope.Project = "o", "p"
 	}
 	report := yamldoc.NewReport("").Strict()
-	entity.Decode(doc, report, builtin.Options(scope))
+	o := options()
+	o.Scope = scope
+	entity.Decode(doc, report, o)
 	return slices.DeleteFunc(report.Findings(), func(f yamldoc.Finding) bool { return f.Severity != yamldoc.Error })
 }
 
