@@ -43,6 +43,8 @@ const (
 // Script is one that is ready to run, also side by side.
 type Script struct {
 	code *lua.FunctionProto
+	// within is how long it may run; tests that aren't about it give more.
+	within time.Duration
 	// stuck: it didn't end when its time was over, and isn't run again.
 	stuck atomic.Bool
 	// over is how often in a row it took too much, and rests when it may run again.
@@ -64,7 +66,7 @@ func Compile(name, source string) (*Script, error) {
 	if err != nil {
 		return nil, fault.New(fault.Invalid, "%s: it is no Lua: %w", name, err)
 	}
-	return &Script{code: code}, nil
+	return &Script{code: code, within: within}, nil
 }
 
 // Health says how an object fares; nil: the script says nothing of it. One that fails
@@ -129,7 +131,7 @@ func (s *Script) run(ctx context.Context, o map[string]any, parameters map[strin
 func (s *Script) bounded(ctx context.Context, o map[string]any, parameters map[string]string) (any, error) {
 	ctx, stop := context.WithCancelCause(ctx)
 	defer stop(nil)
-	ctx, cancel := context.WithTimeoutCause(ctx, within, errTime)
+	ctx, cancel := context.WithTimeoutCause(ctx, s.within, errTime)
 	defer cancel()
 	done := make(chan answer, 1)
 	go func() {
@@ -138,7 +140,7 @@ func (s *Script) bounded(ctx context.Context, o map[string]any, parameters map[s
 	}()
 	watch := time.NewTicker(looks)
 	defer watch.Stop()
-	over := time.NewTimer(within + grace)
+	over := time.NewTimer(s.within + grace)
 	defer over.Stop()
 	before, began := memory(), time.Now()
 	for {

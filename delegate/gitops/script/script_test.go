@@ -7,6 +7,7 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+	"time"
 
 	"sigs.k8s.io/yaml"
 
@@ -18,6 +19,9 @@ func run(t *testing.T, source string, o map[string]any) string {
 	s, err := Compile("health", source)
 	if err != nil {
 		return err.Error()
+	}
+	if !strings.Contains(source, "while true") { // those are stopped; what a busy machine is slow with isn't
+		s.within = time.Minute
 	}
 	h := s.Health(t.Context(), o)
 	if h == nil {
@@ -45,7 +49,7 @@ func TestHealth(t *testing.T) { //nolint:paralleltest // scripts are watched by 
 		`local t = {}; t[60000000] = 1; return {status = "Healthy"}`:                                              "Healthy",
 		`local t = {}; for i = 1, 20000 do t[i] = ("x"):rep(1000) end; return table.concat(t)`:                    "Unknown the script of its kind failed: health:1: a text of more than",
 		`return string.gsub(("x"):rep(1e6), "x", ("y"):rep(1e6))`:                                                 "Unknown the script of its kind failed: health:1: a text of more than",
-		`return string.gsub(("x"):rep(1e6), "x", {x = ("y"):rep(1e6)})`:                                           "Unknown the script of its kind failed: ",
+		`return string.gsub(("x"):rep(1e5), "x", {x = ("y"):rep(1e6)})`:                                           "Unknown the script of its kind failed: ",
 		`return {status = "Healthy", message = string.gsub("a-b", "-", "+") .. string.gsub("c", "c", {c = "d"})}`: "Healthy a+bd",
 		`return string.format("%[1]1000000d", 1)`:                                                                 "Unknown the script of its kind failed: health:1: a format of more than",
 		`return {status = "Healthy", message = string.format("%05.2f of %3d", 1.5, 2)}`:                           "Healthy 01.50 of   2",
@@ -97,6 +101,7 @@ func TestArgoCD(t *testing.T) { //nolint:paralleltest // as above
 			t.Error(err)
 			continue
 		}
+		s.within = time.Minute
 		var tests struct {
 			Tests []struct {
 				InputPath    string
