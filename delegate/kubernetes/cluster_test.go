@@ -13,6 +13,7 @@ import (
 
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/client-go/dynamic"
 	clientset "k8s.io/client-go/kubernetes"
 	"k8s.io/client-go/rest"
@@ -105,14 +106,89 @@ type ended struct {
 // do runs a step to its end.
 func (s *site) do(t *testing.T, p job) ended {
 	t.Helper()
-	return s.doWithin(t, 3*time.Minute, p)
+	ctx, cancel := context.WithTimeoutCause(t.Context(), patience, executor.ErrTimeout)
+	defer cancel()
+	return s.doIn(ctx, t, p, executortest.New(t, nil))
 }
 
-func (s *site) doWithin(t *testing.T, limit time.Duration, p job) ended {
+// patience is what a step has that takes seconds on a quiet machine.
+const patience = 5 * time.Minute
+
+// sign looks at a namespace's pods and Deployments, as JSON, for what a test
+// waits for.
+type sign func(state string) bool
+
+// says looks for a text.
+func says(text string) sign { return func(state string) bool { return strings.Contains(state, text) } }
+
+// doUntil runs a step whose time is up when the cluster shows a sign.
+func (s *site) doUntil(t *testing.T, shown sign, p job) ended {
 	t.Helper()
-	ctx, cancel := context.WithTimeoutCause(t.Context(), limit, executor.ErrTimeout)
+	return s.doOnce(t, p, shown, func(_ context.Context, end context.CancelCauseFunc) { end(executor.ErrTimeout) })
+}
+
+// doGivenUp runs a step with a Deployment of time enough, that its controller
+// gives up when the cluster shows a sign: its deadline is shortened then, by
+// which no machine is too busy for the sign.
+func (s *site) doGivenUp(t *testing.T, shown sign, p job) ended {
+	t.Helper()
+	deadline := func(ctx context.Context, seconds int) {
+		patch := fmt.Sprintf(`{"spec":{"progressDeadlineSeconds":%d}}`, seconds)
+		_, err := s.AppsV1().Deployments(s.namespace).Patch(ctx, "web", types.MergePatchType, []byte(patch), metav1.PatchOptions{FieldManager: "impatient"})
+		if err != nil {
+			t.Error(err)
+		}
+	}
+	e := s.doOnce(t, p, shown, func(ctx context.Context, _ context.CancelCauseFunc) { deadline(ctx, 1) })
+	deadline(t.Context(), deadlineOf("")) // which the manifests of a rollback have
+	return e
+}
+
+// doOnce runs a step, and f beside it once the cluster shows a sign.
+func (s *site) doOnce(t *testing.T, p job, shown sign, f func(context.Context, context.CancelCauseFunc)) ended {
+	t.Helper()
+	bounded, cancel := context.WithTimeoutCause(t.Context(), patience, executor.ErrTimeout)
 	defer cancel()
-	env := executortest.New(t, nil)
+	ctx, end := context.WithCancelCause(bounded)
+	looked := make(chan struct{})
+	go func() {
+		defer close(looked)
+		tick := time.NewTicker(100 * time.Millisecond)
+		defer tick.Stop()
+		for !shown(s.state(ctx)) {
+			select {
+			case <-ctx.Done():
+				return
+			case <-tick.C:
+			}
+		}
+		f(ctx, end)
+	}()
+	e := s.doIn(ctx, t, p, executortest.New(t, nil))
+	end(nil)
+	<-looked
+	return e
+}
+
+// state is what a sign looks at; nothing, if the cluster doesn't answer.
+func (s *site) state(ctx context.Context) string {
+	pods, err := s.CoreV1().Pods(s.namespace).List(ctx, metav1.ListOptions{})
+	if err != nil {
+		return ""
+	}
+	deployments, err := s.AppsV1().Deployments(s.namespace).List(ctx, metav1.ListOptions{})
+	if err != nil {
+		return ""
+	}
+	text, err := json.Marshal([]any{pods.Items, deployments.Items})
+	if err != nil {
+		return ""
+	}
+	return string(text)
+}
+
+func (s *site) doIn(ctx context.Context, t *testing.T, p job, env *executortest.Env) ended {
+	t.Helper()
 	r, err := s.run(ctx, p.assignment(t), env.Env)
 	return ended{r, err, env}
 }
@@ -130,7 +206,12 @@ func (s *site) succeed(t *testing.T, p job) ended {
 // fail runs a step that must fail with a message that has all of the parts.
 func (s *site) fail(t *testing.T, p job, parts ...string) ended {
 	t.Helper()
-	e := s.do(t, p)
+	return s.do(t, p).failed(t, p, parts...)
+}
+
+// failed checks that a step failed with a message that has all of the parts.
+func (e ended) failed(t *testing.T, p job, parts ...string) ended {
+	t.Helper()
 	if e.err != nil || e.Status != task.Failed {
 		t.Fatalf("%s ended %s: %s, %v; want a failure", p.Op, e.Status, e.Message, e.err)
 	}

@@ -25,7 +25,7 @@ func TestTimeoutLeavesAReleaseThatCanBeRolledBack(t *testing.T) {
 	s.succeed(t, s.step(lane.OpRolling, deploymentYAML("web", "nginx:1", 1)))
 	slow := withDeadline(600, deploymentYAML("web", "broken:2", 1))
 	p := s.step(lane.OpRolling, slow)
-	e := s.doWithin(t, 8*time.Second, p)
+	e := s.doUntil(t, says("ImagePullBackOff"), p)
 	if !errors.Is(e.err, executor.ErrTimeout) || !contains(e.err.Error(), "Deployment/web isn't steady yet") {
 		t.Fatalf("ended %s, %v", e.Status, e.err)
 	}
@@ -43,11 +43,20 @@ func TestTimeoutLeavesAReleaseThatCanBeRolledBack(t *testing.T) {
 func TestRollbackHasADeadlineOfItsOwn(t *testing.T) {
 	t.Parallel()
 	s := newSite(t)
-	first := withDeadline(10, deploymentYAML("web", "nginx:1", 1))
-	s.succeed(t, s.step(lane.OpRolling, first))
+	s.succeed(t, s.step(lane.OpRolling, deploymentYAML("web", "nginx:1", 1)))
+	// No pods have to come in this time: they are there, and stay beside the broken ones.
+	const deadline = 10
+	s.succeed(t, s.step(lane.OpRolling, withDeadline(deadline, deploymentYAML("web", "nginx:1", 1))))
 	slow := withDeadline(600, deploymentYAML("web", "broken:2", 1))
 	p := s.step(lane.OpRolling, slow)
-	if e := s.doWithin(t, 13*time.Second, p); !errors.Is(e.err, executor.ErrTimeout) {
+	var stuck time.Time
+	over := func(state string) bool {
+		if stuck.IsZero() && says("ImagePullBackOff")(state) {
+			stuck = time.Now()
+		}
+		return !stuck.IsZero() && time.Since(stuck) > (deadline+1)*time.Second
+	}
+	if e := s.doUntil(t, over, p); !errors.Is(e.err, executor.ErrTimeout) {
 		t.Fatalf("ended %s, %v", e.Status, e.err)
 	}
 	s.succeed(t, in(p, lane.OpRollingRollback))
@@ -135,7 +144,7 @@ func TestKindsOfWorkloads(t *testing.T) {
 		t.Errorf("after scaling the StatefulSet has %d pods", set.Status.ReadyReplicas)
 	}
 	bad := s.step(lane.OpRolling, strings.Replace(manifest, "nginx:1", "broken:2", 1))
-	if e := s.doWithin(t, 8*time.Second, bad); !errors.Is(e.err, executor.ErrTimeout) {
+	if e := s.doUntil(t, says("ImagePullBackOff"), bad); !errors.Is(e.err, executor.ErrTimeout) {
 		t.Errorf("a broken StatefulSet ended %s, %v", e.Status, e.err)
 	}
 	s.succeed(t, in(bad, lane.OpRollingRollback))
@@ -205,7 +214,8 @@ func TestQuotaExplains(t *testing.T) {
 	t.Parallel()
 	s := newSite(t)
 	limit("pods", "0")(t, s, nil)
-	e := s.fail(t, s.step(lane.OpRolling, withDeadline(3, deploymentYAML("web", "nginx:1", 1))), "Deployment/web exceeded its progress deadline")
+	p := s.step(lane.OpRolling, withDeadline(600, deploymentYAML("web", "nginx:1", 1)))
+	e := s.doGivenUp(t, says("exceeded quota"), p).failed(t, p, "Deployment/web exceeded its progress deadline")
 	if log := e.log(unitSteady); !contains(log, "exceeded quota") {
 		t.Errorf("the log doesn't say why:\n%s", log)
 	}

@@ -1,6 +1,9 @@
 package kubernetes
 
 import (
+	"context"
+	"errors"
+	"regexp"
 	"strings"
 	"testing"
 
@@ -14,6 +17,7 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 
 	"github.com/slipway-cd/slipway/delegate/executor"
+	"github.com/slipway-cd/slipway/delegate/executor/executortest"
 	"github.com/slipway-cd/slipway/pkg/fault"
 	lane "github.com/slipway-cd/slipway/pkg/swimlane/kubernetes"
 	"github.com/slipway-cd/slipway/pkg/task/origin"
@@ -72,6 +76,7 @@ func TestScenarios(t *testing.T) {
 		name    string
 		prepare func(t *testing.T, s *site, p *job)
 		next    string   // manifests
+		shown   sign     // when the Deployment is given up; nil: it isn't
 		fails   []string // parts of the message; none: it succeeds
 		failure fault.FailureType
 		objects []string
@@ -79,32 +84,32 @@ func TestScenarios(t *testing.T) {
 		release string // the status of release 2; none: there is no such release
 		serving int32
 	}{
-		{"update", nil, shop("nginx:2", "2", "", 2), nil, "", both, "nginx:2", "Succeeded", 2},
-		{"no change", nil, good, nil, "", both, "nginx:1", "Succeeded", 2},
+		{"update", nil, shop("nginx:2", "2", "", 2), nil, nil, "", both, "nginx:2", "Succeeded", 2},
+		{"no change", nil, good, nil, nil, "", both, "nginx:1", "Succeeded", 2},
 		{
-			"broken image", nil, shop("broken:2", "2", "", 2),
+			"broken image", nil, withDeadline(600, shop("broken:2", "2", "", 2)), says("ImagePullBackOff"),
 			[]string{"of Deployment/web: container main can't get its image broken:2: ImagePullBackOff", "Deployment/web exceeded its progress deadline"}, fault.Unknown, both, "broken:2", "Failed", 2,
 		},
 		{
-			"crash loop", nil, withDeadline(3, shop("nginx:2", "2", "crashloop", 2)),
+			"crash loop", nil, withDeadline(600, shop("nginx:2", "2", "crashloop", 2)), says("CrashLoopBackOff"),
 			[]string{"container main ended with exit code 1 (Error) and was restarted 3 times: CrashLoopBackOff"}, fault.Unknown, both, "nginx:2", "Failed", 2,
 		},
-		{"never ready", nil, withDeadline(3, shop("nginx:2", "2", "never-ready", 2)), []string{"of Deployment/web: isn't ready"}, fault.Unknown, both, "nginx:2", "Failed", 2},
+		{"never ready", nil, withDeadline(600, shop("nginx:2", "2", "never-ready", 2)), regexp.MustCompile(`"never-ready".*"ready":false`).MatchString, []string{"of Deployment/web: isn't ready"}, fault.Unknown, both, "nginx:2", "Failed", 2},
 		{
-			"quota for pods", limit("pods", "2"), withDeadline(3, shop("nginx:2", "2", "", 4)),
+			"quota for pods", limit("pods", "2"), withDeadline(600, shop("nginx:2", "2", "", 4)), says("exceeded quota"),
 			[]string{"Deployment/web can't make its pods", "exceeded quota: small"}, fault.Unknown, both, "nginx:2", "Failed", 2,
 		},
 		{
-			"quota for objects", limit("count/configmaps", "2"), shop("nginx:2", "2", "", 2),
+			"quota for objects", limit("count/configmaps", "2"), shop("nginx:2", "2", "", 2), nil,
 			[]string{"ConfigMap/cfg-2: the namespace's quota doesn't allow it"}, fault.Unknown, before, "nginx:1", "", 2,
 		},
-		{"forbidden", readOnly, shop("nginx:2", "2", "", 2), []string{"the cluster's access may not do this"}, fault.Authorization, before, "nginx:1", "", 2},
+		{"forbidden", readOnly, shop("nginx:2", "2", "", 2), nil, []string{"the cluster's access may not do this"}, fault.Authorization, before, "nginx:1", "", 2},
 		{
-			"another owner", stolen, shop("nginx:2", "2", "", 2),
+			"another owner", stolen, shop("nginx:2", "2", "", 2), nil,
 			[]string{"Deployment/web: 1 fields belong to another owner: .spec.replicas", `"somebody"`, "--force-conflicts"}, fault.Unknown, before, "nginx:1", "", 2,
 		},
-		{"no such namespace", elsewhere, shop("nginx:2", "2", "", 2), []string{"the namespace nowhere doesn't exist"}, fault.ConfigurationFailure, before, "nginx:1", "", 2},
-		{"wrong manifests", nil, shop("nginx:2", "2", "", 2) + "---\napiVersion: v1\nkind: Service\nmetadata: {name: bad}\nspec: {ports: [{port: 0}]}\n", []string{"Service/bad"}, fault.ConfigurationFailure, before, "nginx:1", "", 2},
+		{"no such namespace", elsewhere, shop("nginx:2", "2", "", 2), nil, []string{"the namespace nowhere doesn't exist"}, fault.ConfigurationFailure, before, "nginx:1", "", 2},
+		{"wrong manifests", nil, shop("nginx:2", "2", "", 2) + "---\napiVersion: v1\nkind: Service\nmetadata: {name: bad}\nspec: {ports: [{port: 0}]}\n", nil, []string{"Service/bad"}, fault.ConfigurationFailure, before, "nginx:1", "", 2},
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
@@ -118,8 +123,14 @@ func TestScenarios(t *testing.T) {
 			}
 			if len(tt.fails) == 0 {
 				s.succeed(t, p)
-			} else if e := s.fail(t, p, tt.fails...); e.FailureTypes[0] != tt.failure {
-				t.Errorf("the failure types are %v; want %s first", e.FailureTypes, tt.failure)
+			} else {
+				run := s.do
+				if tt.shown != nil {
+					run = func(t *testing.T, p job) ended { t.Helper(); return s.doGivenUp(t, tt.shown, p) }
+				}
+				if e := run(t, p).failed(t, p, tt.fails...); e.FailureTypes[0] != tt.failure {
+					t.Errorf("the failure types are %v; want %s first", e.FailureTypes, tt.failure)
+				}
 			}
 			is := s.standing(t)
 			if diff := cmp.Diff(tt.objects, is.Objects); diff != "" {
@@ -201,10 +212,14 @@ func TestEventsAreTold(t *testing.T) {
 	t.Parallel()
 	s := newSite(t)
 	s.succeed(t, s.step(lane.OpRolling, deploymentYAML("other", "nginx:1", 1)))
-	p := s.step(lane.OpRolling, withDeadline(12, deploymentYAML("web", "broken:1", 1))) // pods take their time on a busy machine
-	log := s.fail(t, p).env.Text(unitSteady, executor.Info)
-	if !contains(log, "event on Pod/web-") || !contains(log, "Failed to pull image") {
-		t.Errorf("the log doesn't tell of the pod's events:\n%s", log)
+	ctx, end := context.WithCancelCause(t.Context())
+	defer end(nil)
+	env := executortest.New(t, nil)
+	env.When(unitSteady, "Failed to pull image", func() { end(executor.ErrTimeout) })
+	e := s.doIn(ctx, t, s.step(lane.OpRolling, withDeadline(600, deploymentYAML("web", "broken:1", 1))), env)
+	log := env.Text(unitSteady, executor.Info)
+	if !errors.Is(e.err, executor.ErrTimeout) || !contains(log, "event on Pod/web-") || !contains(log, "Failed to pull image") {
+		t.Errorf("ended %s, %v; the log doesn't tell of the pod's events:\n%s", e.Status, e.err, log)
 	}
 	if contains(log, "/other") {
 		t.Errorf("the log tells of other workloads:\n%s", log)

@@ -3,7 +3,6 @@ package kubernetes
 import (
 	"errors"
 	"testing"
-	"time"
 
 	"github.com/google/go-cmp/cmp"
 	corev1 "k8s.io/api/core/v1"
@@ -71,7 +70,7 @@ func TestScaleWaitsUnlessToldNotTo(t *testing.T) {
 		t.Errorf("the Deployment asks for %d and has %d", want, available)
 	}
 	p.Instances, p.SkipSteadyState = count(3), false
-	e := s.doWithin(t, 8*time.Second, p)
+	e := s.doUntil(t, says("ImagePullBackOff"), p)
 	if !errors.Is(e.err, executor.ErrTimeout) || !contains(e.err.Error(), "Deployment/web isn't steady yet") {
 		t.Errorf("ended %s, %v", e.Status, e.err)
 	}

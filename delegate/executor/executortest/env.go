@@ -181,6 +181,24 @@ func (e *Env) At(unit string, line int, f func()) {
 	}
 }
 
+// When has f called once, as soon as what was logged to a unit has a text.
+func (e *Env) When(unit, text string, f func()) {
+	open, once := e.Writer, new(sync.Once)
+	e.Writer = func(name string, level executor.Level) io.Writer {
+		w := open(name, level)
+		if name != unit {
+			return w
+		}
+		return writes(func(p []byte) (int, error) {
+			n, err := w.Write(p)
+			if strings.Contains(e.Text(unit, level), text) {
+				once.Do(f)
+			}
+			return n, err
+		})
+	}
+}
+
 // writes is a writer.
 type writes func(p []byte) (int, error)
 
