@@ -184,7 +184,7 @@ type ended struct {
 
 func (s *site) do(t *testing.T, p job) ended {
 	t.Helper()
-	ctx, cancel := context.WithTimeoutCause(t.Context(), time.Minute, executor.ErrTimeout)
+	ctx, cancel := context.WithTimeoutCause(t.Context(), 5*time.Minute, executor.ErrTimeout) // seconds, on a quiet machine
 	defer cancel()
 	env := executortest.New(t, nil)
 	r, err := s.run(ctx, p.assignment(t), env.Env)

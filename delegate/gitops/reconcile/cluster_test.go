@@ -35,7 +35,7 @@ func TestMain(m *testing.M) {
 }
 
 // patience is how long a test waits for anything. Nothing takes it but a failure.
-const patience = 30 * time.Second
+const patience = 5 * time.Minute
 
 // world is a namespace of a real cluster with an agent of its own, and a
 // repository.
