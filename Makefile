@@ -23,8 +23,10 @@ OSLS := tools/osls/node_modules/.package-lock.json
 TEST_FLAGS ?= -shuffle=on -count=1 -p=$(shell expr $$(getconf _NPROCESSORS_ONLN) + 1) -parallel=4 -timeout=60m
 # They come first: left to the end, the longest would run alone.
 LONGEST := ./internal/e2e ./delegate/kubernetes ./delegate/helm ./statemachines
-FUZZTIME ?= 15s
-# The parsers of what users write and Git hosts send: these are fuzzed at every test run.
+# The parsers of what users write and Git hosts send: these are fuzzed at every test run, each for long enough to try
+# tens of thousands of changes of its seeds. "make fuzz" looks for longer.
+test: FUZZTIME ?= 5s
+fuzz: FUZZTIME ?= 15s
 FUZZED := $(wildcard pkg/yamldoc pkg/entity pkg/expr pkg/input pkg/template pkg/trigger pkg/gitops/argo)
 
 # The CDK warns at length that this Node.js isn't the newest.
