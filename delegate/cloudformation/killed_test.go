@@ -13,6 +13,7 @@ import (
 	smithymiddleware "github.com/aws/smithy-go/middleware"
 
 	"github.com/slipway-cd/slipway/delegate/executor"
+	"github.com/slipway-cd/slipway/delegate/executor/executortest"
 	"github.com/slipway-cd/slipway/internal/testaws"
 	"github.com/slipway-cd/slipway/pkg/fault"
 	steps "github.com/slipway-cd/slipway/pkg/provisioner/cloudformation"
@@ -216,9 +217,7 @@ func TestStopped(t *testing.T) {
 	s.succeeds(t, makes(template("Sales")))
 	s.next("e2")
 	s.Hold()
-	ctx, stop := context.WithTimeoutCause(t.Context(), 2*time.Second, executor.ErrTimeout)
-	r, err := s.does(ctx, t, makes(template("Sales", "Bills")))
-	stop()
+	r, err := s.does(executortest.Ending(t.Context(), 2*time.Second), t, makes(template("Sales", "Bills")))
 	if err != nil || r.Status != task.Failed || r.FailureTypes[0] != fault.Timeout || !strings.Contains(r.Message, "is UPDATE_IN_PROGRESS") {
 		t.Errorf("got %+v, %v; want a timeout with the last status", r, err)
 	}
@@ -228,8 +227,9 @@ func TestStopped(t *testing.T) {
 	s.next("e3")
 	s.Hold()
 	aborted, abort := context.WithCancelCause(t.Context())
+	updates := s.Count("cloudformation:UpdateStack")
 	go func() {
-		s.Await("cloudformation:UpdateStack", s.Count("cloudformation:UpdateStack")+1)
+		s.Await("cloudformation:UpdateStack", updates+1)
 		abort(executor.ErrCancelled)
 	}()
 	if _, err := s.does(aborted, t, makes(template("Sales", "Mails"))); !errors.Is(err, executor.ErrCancelled) {

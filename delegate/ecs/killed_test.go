@@ -167,8 +167,9 @@ func TestStopped(t *testing.T) {
 		"abort": {
 			"web:slow-3", func(ctx context.Context, s *stage) (context.Context, context.CancelFunc) {
 				ctx, stop := context.WithCancelCause(ctx)
+				updates := s.Count("ecs:UpdateService")
 				go func() {
-					s.Await("ecs:UpdateService", s.Count("ecs:UpdateService")+1)
+					s.Await("ecs:UpdateService", updates+1)
 					stop(executor.ErrCancelled)
 				}()
 				return ctx, func() { stop(nil) }

@@ -291,8 +291,12 @@ func TestSuperseded(t *testing.T) {
 	first := newStage(t)
 	first.succeeds(t, ecslane.OpRolling)
 	s := first.next(t, "web:slow-2")
+	s.Hold() // or else it is done before the other one comes
+	deployed := make(chan struct{})
 	go func() {
+		defer close(deployed)
 		s.Await("ecs:UpdateService", 1)
+		defer s.Go()
 		definition, err := s.client().RegisterTaskDefinition(t.Context(), &awsecs.RegisterTaskDefinitionInput{
 			Family: sdk.String("other"), ContainerDefinitions: containers("web:9"), NetworkMode: "awsvpc", RequiresCompatibilities: []types.Compatibility{"FARGATE"},
 			Cpu: sdk.String("256"), Memory: sdk.String("512"),
@@ -307,6 +311,7 @@ func TestSuperseded(t *testing.T) {
 		}
 	}()
 	s.refused(t, "superseded by deployment", ecslane.OpRolling)
+	<-deployed
 	// The stage still takes back what it has changed, and says over what.
 	s.succeeds(t, ecslane.OpRollingRollback)
 	if got := s.running(t); got != "web:1" {

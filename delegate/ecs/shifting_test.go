@@ -132,14 +132,20 @@ func TestECSMovesTheTrafficBack(t *testing.T) {
 	back(aborted, "StopServiceDeployment")
 
 	other := first.next(t, "web:slow-4")
+	other.Hold() // or else it is done before the other request comes
+	replaced := make(chan struct{})
+	looks := other.Count("ecs:DescribeServiceDeployments") + 2
 	go func() {
-		other.Await("ecs:DescribeServiceDeployments", other.Count("ecs:DescribeServiceDeployments")+2)
+		defer close(replaced)
+		other.Await("ecs:DescribeServiceDeployments", looks)
+		defer other.Go()
 		_, err := other.client().UpdateService(t.Context(), &awsecs.UpdateServiceInput{Cluster: sdk.String("test"), Service: sdk.String("web"), ForceNewDeployment: true})
 		if err != nil {
 			t.Error(err)
 		}
 	}()
 	other.refused(t, "the deployment was stopped", ecslane.OpRolling)
+	<-replaced
 
 	denied := first.next(t, "web:5")
 	denied.Fail("ecs:ListServiceDeployments", testaws.Fault{Code: "AccessDeniedException", Times: 1})
