@@ -18,7 +18,7 @@ import (
 // no step's effect happens twice.
 func TestFaultsOnAWS(t *testing.T) {
 	t.Parallel()
-	pipelines := max(60, *faults) // each meets some ten faults
+	pipelines := max(30, *faults) // each meets some ten faults, of all sorts
 	a := e2e.StartAWS(t)
 	file := filepath.Join(t.TempDir(), "marks")
 	a.Apply(t, fmt.Sprintf(`pipeline: {identifier: p, name: p, variables: [{name: id, type: String, value: <+input>}], stages: [
