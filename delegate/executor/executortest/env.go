@@ -166,36 +166,40 @@ func (w writer) Write(p []byte) (int, error) {
 
 // At has f called before a line of a unit's log is written; 1 is the first one.
 func (e *Env) At(unit string, line int, f func()) {
-	open, written := e.Writer, new(atomic.Int64)
-	e.Writer = func(name string, level executor.Level) io.Writer {
-		w := open(name, level)
-		if name != unit {
-			return w
-		}
-		return writes(func(p []byte) (int, error) {
+	written := new(atomic.Int64)
+	e.intercept(unit, func(w io.Writer, _ executor.Level) writes {
+		return func(p []byte) (int, error) {
 			if written.Add(1) == int64(line) {
 				f()
 			}
 			return w.Write(p)
-		})
-	}
+		}
+	})
 }
 
 // When has f called once, as soon as what was logged to a unit has a text.
 func (e *Env) When(unit, text string, f func()) {
-	open, once := e.Writer, new(sync.Once)
-	e.Writer = func(name string, level executor.Level) io.Writer {
-		w := open(name, level)
-		if name != unit {
-			return w
-		}
-		return writes(func(p []byte) (int, error) {
+	once := new(sync.Once)
+	e.intercept(unit, func(w io.Writer, level executor.Level) writes {
+		return func(p []byte) (int, error) {
 			n, err := w.Write(p)
 			if strings.Contains(e.Text(unit, level), text) {
 				once.Do(f)
 			}
 			return n, err
-		})
+		}
+	})
+}
+
+// intercept puts a writer before those of a unit's log.
+func (e *Env) intercept(unit string, before func(io.Writer, executor.Level) writes) {
+	open := e.Writer
+	e.Writer = func(name string, level executor.Level) io.Writer {
+		w := open(name, level)
+		if name != unit {
+			return w
+		}
+		return before(w, level)
 	}
 }
 
