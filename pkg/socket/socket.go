@@ -120,13 +120,14 @@ func bearer(headers map[string]string) string {
 type Waker struct {
 	connections store.Connections
 	gateway     *apigatewaymanagementapi.Client
+	now         func() time.Time
 	log         *slog.Logger
 }
 
 // NewWaker makes a Waker; endpoint is the WebSocket API's, https://... with
 // the stage.
-func NewWaker(c store.Connections, gateway *apigatewaymanagementapi.Client, log *slog.Logger) *Waker {
-	return &Waker{connections: c, gateway: gateway, log: log}
+func NewWaker(c store.Connections, gateway *apigatewaymanagementapi.Client, now func() time.Time, log *slog.Logger) *Waker {
+	return &Waker{connections: c, gateway: gateway, now: now, log: log}
 }
 
 const (
@@ -134,6 +135,10 @@ const (
 	// the poll covers what is lost.
 	wakeTimeout = 2 * time.Second
 	wakeAtOnce  = 16
+	// opening is how long a connection may be known here before words reach it.
+	// API Gateway gives $connect half a minute, and says until its answer that the
+	// connection is gone; the rest is for clocks that differ.
+	opening = time.Minute
 )
 
 // Wake tells every connected delegate that may have work of the scope that
@@ -180,11 +185,15 @@ func (w *Waker) tell(ctx context.Context, account string, message protocol.Wake,
 }
 
 // send says a word over one connection, and forgets the connection if it is
-// no more.
+// no more. One that is only opening is kept, or nobody would know of it once it is
+// open; its delegate looks for work then by itself.
 func (w *Waker) send(ctx context.Context, c store.Connection, doc []byte) {
 	_, err := w.gateway.PostToConnection(ctx, &apigatewaymanagementapi.PostToConnectionInput{ConnectionId: &c.ID, Data: doc})
 	var gone *types.GoneException
 	if errors.As(err, &gone) {
+		if w.now().Sub(c.Opened) < opening {
+			return
+		}
 		err = w.connections.DeleteConnection(ctx, c)
 	}
 	if err != nil {

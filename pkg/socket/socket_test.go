@@ -189,7 +189,7 @@ func TestDelegatesAreWoken(t *testing.T) {
 	heard := map[string][]string{} // by connection
 	gateway := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		id := strings.TrimPrefix(r.URL.Path, "/prod/@connections/")
-		if id == "gone" {
+		if id == "gone" || id == "opening" { // API Gateway tells them not apart
 			w.Header().Set("X-Amzn-Errortype", "GoneException")
 			w.WriteHeader(http.StatusGone)
 			return
@@ -208,11 +208,13 @@ func TestDelegatesAreWoken(t *testing.T) {
 	}))
 	defer gateway.Close()
 	connections := &list{}
+	at := time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC)
 	for _, c := range []store.Connection{
 		{ID: "all", Delegate: "d1", Scope: ref.Scope{Account: "default"}},
 		{ID: "web", Delegate: "d2", Scope: ref.Scope{Account: "default", Org: "o", Project: "web"}},
 		{ID: "shop", Delegate: "d3", Scope: ref.Scope{Account: "default", Org: "o", Project: "shop"}},
-		{ID: "gone", Delegate: "d4", Scope: ref.Scope{Account: "default"}},
+		{ID: "gone", Delegate: "d4", Scope: ref.Scope{Account: "default"}, Opened: at.Add(-time.Minute)},
+		{ID: "opening", Delegate: "d5", Scope: ref.Scope{Account: "default"}, Opened: at.Add(-59 * time.Second)},
 	} {
 		if err := connections.PutConnection(t.Context(), c); err != nil {
 			t.Fatal(err)
@@ -223,7 +225,7 @@ func TestDelegatesAreWoken(t *testing.T) {
 		Credentials: aws.CredentialsProviderFunc(func(context.Context) (aws.Credentials, error) {
 			return aws.Credentials{AccessKeyID: "k", SecretAccessKey: "s"}, nil
 		}),
-	}), slog.New(slog.DiscardHandler))
+	}), func() time.Time { return at }, slog.New(slog.DiscardHandler))
 	w.Wake(t.Context(), ref.Scope{Account: "default", Org: "o", Project: "web"})
 	w.Cancel(t.Context(), "default", "d3", "t1")
 	want := map[string][]string{"all": {"work"}, "web": {"work"}, "shop": {"cancelt1"}}
@@ -232,7 +234,7 @@ func TestDelegatesAreWoken(t *testing.T) {
 	if diff := cmp.Diff(want, heard); diff != "" {
 		t.Errorf("heard (-want +got):\n%s", diff)
 	}
-	if diff := cmp.Diff([]string{"all", "shop", "web"}, connections.ids()); diff != "" {
+	if diff := cmp.Diff([]string{"all", "opening", "shop", "web"}, connections.ids()); diff != "" {
 		t.Errorf("connections that are left (-want +got):\n%s", diff)
 	}
 }

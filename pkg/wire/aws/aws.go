@@ -131,7 +131,7 @@ func New(ctx context.Context, cfg Config) (*Parts, error) {
 		o.BaseEndpoint = awssdk.String(cfg.Socket)
 	})
 	p := plane.New(plane.Parts{
-		Store: st.Store, Runner: stepfunctions.New(sfn.NewFromConfig(sdk), cfg.Machine), Waker: socket.NewWaker(st.Connections, gateway, log),
+		Store: st.Store, Runner: stepfunctions.New(sfn.NewFromConfig(sdk), cfg.Machine), Waker: socket.NewWaker(st.Connections, gateway, time.Now, log),
 		Master: master, URL: cfg.URL, Socket: address, Poll: 5 * time.Minute, // each poll is billed
 		Mail: mailServer, Limits: cfg.Limits, Version: cfg.Version, Log: log,
 	})
