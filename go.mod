@@ -41,6 +41,8 @@ require (
 	github.com/google/go-jsonnet v0.22.0
 	github.com/gosimple/slug v1.15.0
 	github.com/itchyny/gojq v0.12.19
+	github.com/letsencrypt/pebble/v2 v2.10.3
+	github.com/miekg/dns v1.1.62
 	github.com/rogpeppe/go-internal v1.16.0
 	github.com/santhosh-tekuri/jsonschema/v6 v6.0.3
 	github.com/spf13/cobra v1.10.2
@@ -74,7 +76,9 @@ require (
 require (
 	github.com/gosimple/unidecode v1.0.1 // indirect
 	github.com/itchyny/timefmt-go v0.1.8 // indirect
+	github.com/letsencrypt/challtestsrv v1.4.2 // indirect
 	github.com/valyala/bytebufferpool v1.0.0 // indirect
+	golang.org/x/mod v0.42.0 // indirect
 )
 
 require (

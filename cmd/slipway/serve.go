@@ -33,7 +33,7 @@ func serveCommand(a *app) *cobra.Command {
 		Long: "Serve runs the API, the engine and a delegate in one process, over one database file. The first start makes an\n" +
 			"API token and writes it with the server's address to the config file, so that the other commands need no flags.\n" +
 			"Whoever has lost that token starts once with --new-token. Where other machines reach it, it speaks TLS: give\n" +
-			"--tls-cert and --tls-key, or --insecure behind a proxy that does.",
+			"--tls-cert and --tls-key, or --acme-host, or --insecure behind a proxy that does.",
 		RunE: func(c *cobra.Command, _ []string) error {
 			err := checkServe(cfg)
 			if err != nil {
@@ -87,6 +87,9 @@ func serveCommand(a *app) *cobra.Command {
 	f.StringVar(&cfg.Addr, "addr", "127.0.0.1:8484", "address to listen at; port 0 takes a free one")
 	f.StringVar(&cfg.TLSCert, "tls-cert", "", "file of the certificate with its chain, in PEM; it is read again when it changes")
 	f.StringVar(&cfg.TLSKey, "tls-key", "", "file of its key, in PEM")
+	f.StringVar(&cfg.ACME.Host, "acme-host", "", "name by which others reach this server, at port 443: get a certificate for it from Let's Encrypt, whose terms you accept by this")
+	f.StringVar(&cfg.ACME.Email, "acme-email", "", "whom the authority tells when something is wrong with it")
+	f.StringVar(&cfg.ACME.Directory, "acme-directory", "", "directory of another authority that speaks ACME, such as https://ca.example.com/acme/directory")
 	f.StringVar(&cfg.URL, "url", "", "URL at which clouds reach this server, such as https://slipway.example.com: the issuer of tokens for connectors of the type OidcAuthentication")
 	f.StringVar(&cfg.Data, "data", "", "folder of the database and the key of secrets (default ~/.local/share/slipway)")
 	f.BoolVar(&cfg.NewToken, "new-token", false, "make an API token as the first start does, for whoever has lost theirs")

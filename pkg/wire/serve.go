@@ -44,6 +44,7 @@ import (
 	"github.com/slipway-cd/slipway/pkg/task"
 	"github.com/slipway-cd/slipway/pkg/trace"
 	"github.com/slipway-cd/slipway/pkg/trace/otlp"
+	"github.com/slipway-cd/slipway/pkg/wire/door"
 	"github.com/slipway-cd/slipway/pkg/wire/plane"
 )
 
@@ -55,6 +56,8 @@ type ServeConfig struct {
 	// loopback only if it is said to be Insecure.
 	TLSCert, TLSKey string
 	Insecure        bool
+	// ACME gets a certificate for its Host, if it has one; its Cache is in the folder.
+	ACME door.ACME
 	// URL is where clouds reach the server; empty: it signs no tokens for them.
 	URL string
 	// NewToken makes an API token even if this isn't the first start.
@@ -119,7 +122,7 @@ func Serve(ctx context.Context, cfg ServeConfig) (err error) {
 	}
 	defer func() { err = errors.Join(err, m.db.Close()) }()
 	cfg = m.cfg
-	listener, scheme, err := listen(ctx, cfg)
+	listener, url, err := listen(ctx, cfg)
 	if err != nil {
 		return err
 	}
@@ -130,7 +133,7 @@ func Serve(ctx context.Context, cfg ServeConfig) (err error) {
 	if err := m.resume(ctx); err != nil {
 		return errors.Join(err, listener.Close())
 	}
-	cfg.Ready(Info{URL: scheme + "://" + listener.Addr().String(), Token: token})
+	cfg.Ready(Info{URL: url, Token: token})
 	return m.run(ctx, listener)
 }
 
