@@ -160,7 +160,7 @@ func Kinds(cfg Config) map[task.Kind]executor.Kind {
 		task.KindProbe:          {Do: probe.New(probe.Config{Git: hosts, Script: script})},
 		task.KindServiceNow:     {Do: servicenow.New(nil)},
 		task.KindShell:          {Do: script},
-		errand.KindApplications: {Do: errands.New(errands.Usual())},
+		errand.KindApplications: {Do: errands.New(hosts, errands.Usual())},
 		errand.KindRelease:      {Do: release.New(release.Config{Git: hosts})},
 	}
 }

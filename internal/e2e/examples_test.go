@@ -127,7 +127,7 @@ func serverFor(t *testing.T, example string) *e2e.Server {
 		return e2e.Start(t, cfg)
 	}
 	if strings.Contains(example, "gitOpsEnabled: true") {
-		return pulledFor(t, strings.Contains(example, "type: RevertPR\n"))
+		return pulledFor(t, example)
 	}
 	if strings.Contains(example, "deploymentType: CustomDeployment") {
 		s := e2e.Start(t, wire.ServeConfig{EmbeddedDelegate: true})

@@ -18,6 +18,8 @@ import (
 
 const pulledEntities = `gitopsAgent: {identifier: AGENT, name: eu1}
 ---
+variable: {identifier: namespace, name: namespace, type: String, spec: {valueType: FIXED, fixedValue: NAMESPACE}}
+---
 secret: {identifier: host, name: host, type: SecretText, spec: {secretManagerIdentifier: harnessSecretManager, valueType: Inline, value: TOKEN}}
 ---
 connector: {identifier: releases, name: releases, type: Github, spec: {url: HOST/team/app.git, type: Repo, authentication: {type: Http, spec: {type: UsernameToken, spec: {username: ann, tokenRef: host}}}, apiAccess: {type: Token, spec: {tokenRef: host}}}}
@@ -39,15 +41,36 @@ gitopsApplication:
       destination: {server: https://kubernetes.default.svc, namespace: NAMESPACE}
 `
 
+// rollouts is a Rollout of Argo's that is paused, with its kind. Nothing controls it.
+const rollouts = `apiVersion: apiextensions.k8s.io/v1
+kind: CustomResourceDefinition
+metadata: {name: rollouts.argoproj.io}
+spec:
+  group: argoproj.io
+  scope: Namespaced
+  names: {kind: Rollout, plural: rollouts, singular: rollout, listKind: RolloutList}
+  versions: [{name: v1alpha1, served: true, storage: true, schema: {openAPIV3Schema: {type: object, x-kubernetes-preserve-unknown-fields: true}}}]
+---
+apiVersion: argoproj.io/v1alpha1
+kind: Rollout
+metadata: {name: web}
+spec: {paused: true, strategy: {canary: {}}}
+`
+
 // pulledFor starts a server with a GitOps agent, and a Git host with what the examples
 // of stages with gitOpsEnabled release, and maybe revert.
-func pulledFor(t *testing.T, reverted bool) *e2e.Server {
+func pulledFor(t *testing.T, example string) *e2e.Server {
 	t.Helper()
+	reverted := strings.Contains(example, "type: RevertPR\n")
 	_, namespace := testcluster.Namespace(t)
 	const id = "eu1"
-	host := testservers.Pulls(t, map[string]string{
+	files := map[string]string{
 		"web/dev/incluster.yaml": "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: web}\ndata:\n  color: blue # the first\n",
-	})
+	}
+	if strings.Contains(example, "type: GitOpsRollout\n") {
+		files["web/dev/rollout.yaml"] = rollouts
+	}
+	host := testservers.Pulls(t, files)
 	cfg := wire.ServeConfig{EmbeddedDelegate: true}
 	cfg.GitOps = func(ctx context.Context, client agent.Client, cache string) error {
 		return gitops.Run(ctx, gitops.Config{

@@ -113,7 +113,7 @@ func NewWebhooks(cfg Config) *Server {
 func empty(cfg Config) *Server {
 	s := &Server{
 		Config: cfg, mux: http.NewServeMux(), kept: kept{Store: cfg.Store.Keys, Now: cfg.Now},
-		station: &station{Store: cfg.Store, Tasks: cfg.Tasks, Ledger: cfg.Ledger, Triggers: cfg.Triggers, GitOps: cfg.GitOps, Timing: cfg.Timing, Now: cfg.Now, Log: cfg.Log},
+		station: &station{Store: cfg.Store, Tasks: cfg.Tasks, Ledger: cfg.Ledger, Triggers: cfg.Triggers, GitOps: cfg.GitOps, Catalog: cfg.Catalog, Timing: cfg.Timing, Now: cfg.Now, Log: cfg.Log},
 		saved:   &documents{Store: cfg.Store.Entities, Catalog: cfg.Catalog, Launch: cfg.Launch},
 	}
 	s.steering = &steering{

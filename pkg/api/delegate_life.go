@@ -12,6 +12,7 @@ import (
 	"github.com/danielgtaylor/huma/v2"
 
 	"github.com/slipway-cd/slipway/pkg/execution"
+	"github.com/slipway-cd/slipway/pkg/catalog"
 	"github.com/slipway-cd/slipway/pkg/fault"
 	"github.com/slipway-cd/slipway/pkg/gitops/mirror"
 	"github.com/slipway-cd/slipway/pkg/ledger"
@@ -49,6 +50,7 @@ type station struct {
 	Ledger   *ledger.Ledger
 	Triggers *firing.Service
 	GitOps   *mirror.Mirror
+	Catalog  *catalog.Catalog
 	Timing   protocol.Registered
 	Now      func() time.Time
 	Log      *slog.Logger

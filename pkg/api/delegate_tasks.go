@@ -3,11 +3,14 @@ package api
 import (
 	"context"
 	"encoding/json"
+	"fmt"
 	"net/http"
 
+	"github.com/slipway-cd/slipway/pkg/catalog"
 	"github.com/slipway-cd/slipway/pkg/fault"
 	"github.com/slipway-cd/slipway/pkg/gitops/errand"
 	"github.com/slipway-cd/slipway/pkg/provision"
+	"github.com/slipway-cd/slipway/pkg/store"
 	"github.com/slipway-cd/slipway/pkg/task"
 	"github.com/slipway-cd/slipway/pkg/task/protocol"
 )
@@ -37,7 +40,7 @@ func (s *Server) delegateTasks() {
 	keep.MaxBodyBytes = maxDelegateBody
 	handle(s, keep, s.station.keepProvision)
 	handle(s, delegateOp("readProvisions", http.MethodPost, "/{id}/tasks/{task}/provisions", "Read what was done by a task's provisioner"), s.station.readProvisions)
-	handle(s, delegateOp("askErrand", http.MethodPost, "/{id}/tasks/{task}/errand", "Ask about the applications of a task's stage, and have their agents do what the task says"), s.station.errand)
+	handle(s, delegateOp("askErrand", http.MethodPost, "/{id}/tasks/{task}/errand", "Ask about the applications of a task's stage, and have their agents do what the task says"), inTurn(s, s.station.errand))
 	handle(s, delegateOp("freshToken", http.MethodPost, "/{id}/tasks/{task}/token", "Ask for another token before one that came with a task has ended"), s.station.freshToken)
 	handle(s, delegateOp("completeTask", http.MethodPost, "/{id}/tasks/{task}/result", "Report how a task ended"), s.station.completeTask)
 	handle(s, delegateOp("releaseTask", http.MethodPost, "/{id}/tasks/{task}/release", "Give a task back unstarted"), s.station.releaseTask)
@@ -163,9 +166,57 @@ func (s *station) errand(ctx context.Context, in *struct {
 	if err := json.Unmarshal(w.Spec, &spec); err != nil {
 		return nil, fault.New(fault.Forbidden, "task %s isn't about applications", in.Task)
 	}
+	if in.Body.Do == errand.DoUpdate {
+		out, err := s.amend(ctx, d, t, spec, in.Body)
+		return &struct{ Body errand.Answer }{out}, err
+	}
 	out, err := s.GitOps.Errand(ctx, t, spec, in.Body)
 	out.Apps = list(out.Apps)
 	return &struct{ Body errand.Answer }{out}, err
+}
+
+// amend saves the document of an application as a task wants it, after what it was is
+// kept for the rollback of its stage.
+func (s *station) amend(ctx context.Context, d store.Delegate, t store.Task, spec errand.Applications, q errand.Ask) (errand.Answer, error) {
+	out := errand.Answer{Apps: []errand.App{}}
+	for tries := 1; ; tries++ {
+		all, err := s.Tasks.Checkpoints(ctx, d, t.ID, q.Fence)
+		if err != nil {
+			return out, err
+		}
+		next, err := s.GitOps.Amend(ctx, t, spec, q, func(key string) (json.RawMessage, bool) {
+			for _, c := range all {
+				if c.Key == key {
+					return c.Data, true
+				}
+			}
+			return nil, false
+		})
+		if err != nil {
+			return out, err
+		}
+		if next.Change == errand.Changed {
+			before, err := json.Marshal(string(next.Before))
+			if err != nil {
+				return out, fmt.Errorf("encode what application %s is: %w", next.Key.ID, err)
+			}
+			if _, err := s.Tasks.KeepCheckpoint(ctx, d, t.ID, protocol.KeepCheckpoint{Fence: q.Fence, Key: errand.Before(next.App.Agent, next.App.Name), Data: before}); err != nil {
+				return out, err
+			}
+		}
+		if next.Change == errand.Changed || next.Change == errand.Restored {
+			_, err = s.Catalog.Save(ctx, catalog.Draft{Scope: next.Key.Scope, Agent: next.Key.Env, YAML: next.Text, Version: next.Version}, next.By)
+			if fault.Is(err, fault.StaleVersion) && tries < 5 {
+				continue // somebody else has changed it meanwhile
+			}
+			if err != nil {
+				return out, err
+			}
+		}
+		next.App.Change = next.Change
+		out.Apps = append(out.Apps, next.App)
+		return out, nil
+	}
 }
 
 func (s *station) freshToken(ctx context.Context, in *struct {

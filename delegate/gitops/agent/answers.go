@@ -28,7 +28,7 @@ const (
 // changes nothing that the reconciler goes by.
 func looks(kind protocol.RequestKind) bool {
 	switch kind {
-	case protocol.RequestDiff, protocol.RequestManifests, protocol.RequestTree, protocol.RequestLogs, protocol.RequestEvents, protocol.RequestActions,
+	case protocol.RequestDiff, protocol.RequestManifests, protocol.RequestTree, protocol.RequestLogs, protocol.RequestEvents, protocol.RequestActions, protocol.RequestRollout,
 		protocol.RequestAction, protocol.RequestPatch, protocol.RequestDeleteObject:
 		return true
 	default:
@@ -82,6 +82,8 @@ func found(ctx context.Context, r *reconcile.Reconciler, q protocol.Request) (an
 		return look.Manifests(objects)
 	case protocol.RequestLogs:
 		return logs(ctx, v, l)
+	case protocol.RequestRollout:
+		return rollout(ctx, v, q.App.Name, l)
 	default: // by the tree
 	}
 	t, err := look.Tree(ctx, v.Cluster, v.Resources, v.Health(ctx))
@@ -132,6 +134,45 @@ func logs(ctx context.Context, v *reconcile.Visit, l protocol.Look) (protocol.Lo
 		}
 		out, err := look.Logs(ctx, v.Cluster, t, l)
 		if err != nil || len(out.Lines) > 0 || !l.Follow {
+			return out, err
+		}
+		select {
+		case <-ctx.Done():
+			return out, context.Cause(ctx)
+		case <-over:
+			return out, nil
+		case <-again.C:
+		}
+	}
+}
+
+// rollout is how a Rollout of Argo's is. Who has seen that waits a while for something
+// else.
+func rollout(ctx context.Context, v *reconcile.Visit, app string, l protocol.Look) (protocol.Rollout, error) {
+	t, err := look.Tree(ctx, v.Cluster, v.Resources, v.Health(ctx))
+	if err != nil {
+		return protocol.Rollout{}, err
+	}
+	nodes, err := look.Chosen(t, l.Which, false)
+	if fault.Is(err, fault.NotFound) {
+		return protocol.Rollout{}, fault.New(fault.NotFound, "Rollout argoproj.io %s not found as part of application %s", l.Name, app)
+	}
+	if err != nil {
+		return protocol.Rollout{}, err
+	}
+	over := time.After(followFor)
+	again := time.NewTicker(followLook)
+	defer again.Stop()
+	for {
+		o, err := look.Get(ctx, v.Cluster, nodes[0])
+		if err != nil {
+			return protocol.Rollout{}, err
+		}
+		if o == nil {
+			return protocol.Rollout{}, fault.New(fault.NotFound, "Rollout argoproj.io %s isn't there any more", l.Name)
+		}
+		out, err := look.Rollout(o, v.Health(ctx)(o))
+		if err != nil || !l.Follow || out.Sum != l.Seen {
 			return out, err
 		}
 		select {

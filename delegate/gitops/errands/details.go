@@ -40,7 +40,7 @@ func (j *job) details(ctx context.Context) (task.Result, error) {
 		for _, a := range part {
 			q.Apps = append(q.Apps, errand.Named{Agent: a.Agent, Name: a.Name})
 		}
-		answer, err := j.env.Errand(ctx, q)
+		answer, err := j.ask(ctx, q)
 		if err != nil {
 			return task.Result{}, err
 		}

@@ -1,6 +1,7 @@
 package errands_test
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"slices"
@@ -10,9 +11,12 @@ import (
 
 	"github.com/slipway-cd/slipway/delegate/executor"
 	"github.com/slipway-cd/slipway/delegate/executor/executortest"
+	"github.com/slipway-cd/slipway/delegate/gitfetch"
 	"github.com/slipway-cd/slipway/delegate/gitops/errands"
+	"github.com/slipway-cd/slipway/internal/gitserver/gittest"
 	"github.com/slipway-cd/slipway/pkg/fault"
 	"github.com/slipway-cd/slipway/pkg/gitops"
+	"github.com/slipway-cd/slipway/pkg/gitops/amend"
 	"github.com/slipway-cd/slipway/pkg/gitops/errand"
 	"github.com/slipway-cd/slipway/pkg/gitops/protocol"
 	"github.com/slipway-cd/slipway/pkg/task"
@@ -52,6 +56,12 @@ func (p *plane) errand(_ context.Context, q errand.Ask) (errand.Answer, error) {
 			p.looks[n.Name]++
 		case errand.DoDetails:
 			a.Document = []byte(p.document)
+		case errand.DoUpdate:
+			a.Change = errand.Restored
+		case errand.DoRollout, errand.DoAct:
+			a.Request = &errand.Request{ID: string(q.Do) + " " + n.Name, Result: &protocol.Result{}}
+			p.looked(string(q.Do)+" "+q.Seen, p.looks[n.Name], &a)
+			p.looks[n.Name]++
 		case errand.DoFind:
 		}
 		out.Apps = append(out.Apps, a)
@@ -102,7 +112,7 @@ func (p *plane) doesWith(t *testing.T, env *executortest.Env, within time.Durati
 		t.Fatal(err)
 	}
 	p.looks, env.Errand = map[string]int{}, p.errand
-	kind := executor.Kind{Do: errands.New(errands.Pace{First: time.Microsecond, Last: time.Millisecond})}
+	kind := executor.Kind{Do: errands.New(gitfetch.New(t.TempDir(), gitfetch.HostKeys{}), errands.Pace{First: time.Microsecond, Last: time.Millisecond})}
 	r := env.Does(t, kind, task.Assignment{Kind: errand.KindApplications, Payload: payload, Timeout: within})
 	var out errand.Done
 	if r.Outputs != nil {
@@ -328,5 +338,91 @@ func TestTellsOfApplications(t *testing.T) {
 	}
 	if _, r, _ := p.does(t, time.Hour, errand.Applications{Op: errand.OpDetails, Hard: true}); r.Status != task.Failed || !strings.Contains(r.Message, "web can't be refreshed: nobody follows it") {
 		t.Errorf("it is %s: %s", r.Status, r.Message)
+	}
+}
+
+// What files of Git say which application sets are the service's goes with each question.
+func TestReadsApplicationSets(t *testing.T) {
+	t.Parallel()
+	repo := gittest.New(t)
+	repo.Commit(map[string]string{
+		"sets/web.yaml": "apiVersion: argoproj.io/v1alpha1\nkind: ApplicationSet\nmetadata: {name: web}\n---\napiVersion: v1\nkind: ConfigMap\nmetadata: {name: other}\n",
+		"wrong.yaml":    "{",
+	})
+	p := &plane{apps: []string{"web-dev"}}
+	sets := &errand.Files{Git: task.Git{URL: repo.URL, Branch: "main", Paths: []string{"sets/web.yaml"}}}
+	if _, r, env := p.does(t, time.Minute, errand.Applications{Op: errand.OpFetch, Sets: sets}); r.Status != task.Succeeded || !slices.Equal(p.asks[0].Sets, []string{"web"}) || !strings.Contains(env.Text("Fetch apps", executor.Info), "App set Name: web") {
+		t.Errorf("it is %s: %s; asked was %+v\n%s", r.Status, r.Message, p.asks, env.Logged())
+	}
+	for path, want := range map[string]string{"none.yaml": "has no file none.yaml", "wrong.yaml": "wrong.yaml, document 1"} {
+		sets.Git.Paths = []string{path}
+		if _, r, _ := p.does(t, time.Minute, errand.Applications{Op: errand.OpFetch, Sets: sets}); r.Status != task.Failed || !strings.Contains(r.Message, want) {
+			t.Errorf("it is %s: %s; want %q", r.Status, r.Message, want)
+		}
+	}
+}
+
+func TestUpdatesAnApplication(t *testing.T) {
+	t.Parallel()
+	p := &plane{apps: []string{"web"}}
+	out, r, _ := p.does(t, time.Minute, errand.Applications{Op: errand.OpUpdateApp, Update: &amend.Change{}})
+	if r.Status != task.Succeeded || r.Message != "web: the document is as it was before the stage" || len(out.GitOps.Applications) != 1 || p.asked(errand.DoUpdate) != 1 {
+		t.Errorf("it is %s: %s, %+v", r.Status, r.Message, out)
+	}
+	p.apps = nil
+	if _, r, _ := p.does(t, time.Minute, errand.Applications{Op: errand.OpUpdateApp, Update: &amend.Change{}}); r.Status != task.Failed || !strings.Contains(r.Message, "found 0 applications; the step is about one") {
+		t.Errorf("without one it is %s: %s", r.Status, r.Message)
+	}
+}
+
+// A Rollout's step waits first and acts then, and ends where the Rollout does.
+func TestRollsOut(t *testing.T) {
+	t.Parallel()
+	suspended := errand.Rollout{Namespace: "shop", Name: "web", Action: "resume", Health: gitops.Suspended, Message: "^paused", Fail: true}
+	with := func(change func(*errand.Rollout)) errand.Rollout { r := suspended; change(&r); return r }
+	for name, tt := range map[string]struct {
+		want   errand.Rollout
+		is     []gitops.HealthCode // one after the other
+		within time.Duration
+		act    protocol.Result
+		status task.Status
+		says   string
+		acts   int
+	}{
+		"as it is to be": {want: suspended, is: []gitops.HealthCode{gitops.Progressing, gitops.Healthy, gitops.Suspended}, status: task.Succeeded, says: "web was Suspended; resume is done", acts: 1},
+		"one look":       {want: errand.Rollout{Name: "web"}, is: []gitops.HealthCode{gitops.Degraded}, status: task.Succeeded, says: "web is Degraded"},
+		"no wait":        {want: errand.Rollout{Name: "web", Action: "abort"}, is: []gitops.HealthCode{gitops.Progressing}, status: task.Succeeded, says: "abort is done", acts: 1},
+		"healthy before": {want: suspended, is: []gitops.HealthCode{gitops.Progressing, gitops.Healthy, gitops.Healthy}, status: task.Succeeded, says: "web is Healthy, and comes to no other end"},
+		"degraded":       {want: suspended, is: []gitops.HealthCode{gitops.Degraded, gitops.Degraded}, status: task.Failed, says: "web is Degraded while Suspended is waited for: paused at last"},
+		"degraded for":   {want: with(func(r *errand.Rollout) { r.Health = gitops.Degraded }), is: []gitops.HealthCode{gitops.Degraded}, status: task.Succeeded, says: "resume is done", acts: 1},
+		"time is up":     {want: with(func(r *errand.Rollout) { r.Fail, r.Message = false, "never" }), is: []gitops.HealthCode{gitops.Suspended}, within: time.Second, status: task.Succeeded, says: "web is Suspended when the time is up, not Suspended; nothing is done to it"},
+		"not now": {
+			want: suspended, is: []gitops.HealthCode{gitops.Suspended}, act: protocol.Result{Failed: true, Message: `Rollout web has no action "resume" now; there are: restart`},
+			status: task.Failed, says: `Action 'resume' failed: Rollout web has no action "resume" now; there are: restart`, acts: 1,
+		},
+		"none": {want: suspended, status: task.Failed, says: "Rollout argoproj.io web not found as part of application web"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			p := &plane{apps: []string{"web"}}
+			p.looked = func(what string, n int, a *errand.App) {
+				switch {
+				case what == "act ":
+					*a.Request.Result = tt.act
+				case len(tt.is) == 0:
+					*a.Request.Result = protocol.Result{Failed: true, Message: "Rollout argoproj.io web not found as part of application web"}
+				default:
+					is := tt.is[min(n, len(tt.is)-1)]
+					a.Request.Result.Data = []byte(`{"health": {"status": "` + string(is) + `", "message": "paused at last"}, "strategy": "canary", "weight": 20, "sum": "` + string(is) + `"}`)
+				}
+			}
+			out, r, env := p.does(t, cmp.Or(tt.within, time.Hour), errand.Applications{Op: errand.OpRollout, Rollout: &tt.want})
+			if r.Status != tt.status || !strings.Contains(r.Message, tt.says) || p.asked(errand.DoAct) != tt.acts {
+				t.Errorf("it is %s: %q, after %d actions; want %s: %q\n%s", r.Status, r.Message, p.asked(errand.DoAct), tt.status, tt.says, env.Logged())
+			}
+			if r.Status == task.Succeeded && (out.GitOps.Rollout == nil || out.GitOps.Rollout.Weight != 20) {
+				t.Errorf("the outputs are %+v", out)
+			}
+		})
 	}
 }

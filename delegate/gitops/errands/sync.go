@@ -137,7 +137,7 @@ func (j *job) begin(ctx context.Context, what errand.Do, round int, list []*runn
 		for _, r := range part {
 			q.Apps = append(q.Apps, errand.Named{Agent: r.app.Agent, Name: r.app.Name})
 		}
-		answer, err := j.env.Errand(ctx, q)
+		answer, err := j.ask(ctx, q)
 		if err != nil {
 			return err
 		}
@@ -158,7 +158,7 @@ func (j *job) look(ctx context.Context, all []*running) error {
 		for _, r := range part {
 			q.Apps = append(q.Apps, errand.Named{Agent: r.app.Agent, Name: r.app.Name, Request: r.request})
 		}
-		answer, err := j.env.Errand(ctx, q)
+		answer, err := j.ask(ctx, q)
 		if err != nil {
 			return err
 		}

@@ -1,7 +1,6 @@
 package look
 
 import (
-	"encoding/json"
 	"strings"
 	"testing"
 	"time"
@@ -48,7 +47,7 @@ func decode(t *testing.T, text string) *unstructured.Unstructured {
 	o := &unstructured.Unstructured{}
 	doc, err := yaml.YAMLToJSON([]byte(text))
 	if err == nil {
-		err = json.Unmarshal(doc, &o.Object)
+		err = o.UnmarshalJSON(doc)
 	}
 	if err != nil {
 		t.Fatal(err)

@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"github.com/slipway-cd/slipway/pkg/gitops"
+	"github.com/slipway-cd/slipway/pkg/gitops/amend"
 	"github.com/slipway-cd/slipway/pkg/gitops/object"
 	"github.com/slipway-cd/slipway/pkg/gitops/protocol"
 	"github.com/slipway-cd/slipway/pkg/task"
@@ -43,10 +44,12 @@ type Op string
 
 // The operations, one for each step type.
 const (
-	OpFetch    Op = "GitOpsFetchLinkedApps"
-	OpSync     Op = "GitOpsSync"
-	OpRollback Op = "GitOpsRollback"
-	OpDetails  Op = "GitOpsGetAppDetails"
+	OpFetch     Op = "GitOpsFetchLinkedApps"
+	OpSync      Op = "GitOpsSync"
+	OpRollback  Op = "GitOpsRollback"
+	OpDetails   Op = "GitOpsGetAppDetails"
+	OpUpdateApp Op = "UpdateGitOpsApp"
+	OpRollout   Op = "GitOpsRollout"
 )
 
 // Applications is the spec of a task about applications.
@@ -54,6 +57,9 @@ type Applications struct {
 	Op     Op     `json:"op"`
 	Stage  Stage  `json:"stage"`
 	Choice Choice `json:"choice"`
+	// Sets are files with application sets: what they make is the service's. nil: there
+	// are none.
+	Sets *Files `json:"sets,omitempty"`
 
 	Sync     *gitops.Operation `json:"sync,omitempty"`
 	Rollback *Rollback         `json:"rollback,omitempty"`
@@ -61,6 +67,26 @@ type Applications struct {
 	// Hard has applications compared anew by nothing that is remembered, before they are
 	// looked at.
 	Hard bool `json:"hard,omitempty"`
+	// Update is what is to be other in an application's document; one without anything
+	// makes it what it was before the stage.
+	Update *amend.Change `json:"update,omitempty"`
+	// Rollout is what is waited for and done of a Rollout of Argo's.
+	Rollout *Rollout `json:"rollout,omitempty"`
+}
+
+// Files are some of a Git repository.
+type Files struct {
+	Git task.Git `json:"git"` // with their paths
+}
+
+// Rollout names one of Argo's, and says how it is to fare before what is done to it.
+type Rollout struct {
+	Namespace string            `json:"namespace"`
+	Name      string            `json:"name"`
+	Action    string            `json:"action,omitempty"`  // empty: none
+	Health    gitops.HealthCode `json:"health,omitempty"`  // that is waited for; empty: nothing is
+	Message   string            `json:"message,omitempty"` // a regular expression of its health's message
+	Fail      bool              `json:"fail,omitempty"`    // if the time is up before
 }
 
 // Rollback says how far applications go back for which that isn't said by themselves.
@@ -114,6 +140,9 @@ const (
 	DoSync     Do = "sync"     // as the task says
 	DoRollback Do = "rollback" // likewise
 	DoDetails  Do = "details"  // all that is known of them
+	DoUpdate   Do = "update"   // their documents, as the task says
+	DoRollout  Do = "rollout"  // how the task's is, as soon as that isn't what was seen
+	DoAct      Do = "act"      // to the task's Rollout
 	DoLook     Do = "look"     // how they are, and what became of requests
 )
 
@@ -126,6 +155,9 @@ type Ask struct {
 	Do    Do      `json:"do"`
 	Round int     `json:"round,omitempty"` // of refreshes: another number is another request
 	Apps  []Named `json:"apps,omitempty"`  // but for find
+	// Sets are the names of the application sets that the task's files have.
+	Sets []string `json:"sets,omitempty"`
+	Seen string   `json:"seen,omitempty"` // of a Rollout: protocol.Rollout.Sum
 }
 
 // Answer answers it.
@@ -144,7 +176,23 @@ type App struct {
 	ReportedAt time.Time         `json:"reportedAt,omitzero"`
 	Request    *Request          `json:"request,omitempty"`
 	Document   json.RawMessage   `json:"document,omitempty"` // of details: an Application with its status
+	Change     Change            `json:"change,omitempty"`   // of update
 }
+
+// Change is what became of a document.
+type Change string
+
+// The changes.
+const (
+	Changed   Change = "changed"
+	Unchanged Change = "unchanged" // it says so already
+	Restored  Change = "restored"
+	Untouched Change = "untouched" // no earlier step of the stage has changed it
+)
+
+// Before is the key of the stage's checkpoint with what an application's document was
+// before the stage changed it.
+func Before(agent, name string) string { return "document of application " + agent + "/" + name }
 
 // Request is one about an application, and what became of it.
 type Request struct {
@@ -157,7 +205,18 @@ type Request struct {
 type Done struct {
 	GitOps struct {
 		Applications []Seen `json:"applications"`
+		// Rollout is of GitOpsRollout.
+		Rollout *SeenRollout `json:"rollout,omitempty"`
 	} `json:"gitops"`
+}
+
+// SeenRollout is a Rollout of Argo's as expressions read it.
+type SeenRollout struct {
+	Status   gitops.HealthCode `json:"status"`
+	Message  string            `json:"message"`
+	Strategy string            `json:"strategy"`
+	Step     int64             `json:"currentStep"`
+	Weight   int64             `json:"weight"`
 }
 
 // Seen is an application as expressions read it.

@@ -41,7 +41,7 @@ func (m *Mirror) Errand(ctx context.Context, t store.Task, spec errand.Applicati
 	case q.Do == errand.DoLook:
 		return m.looked(ctx, t, q.Apps)
 	}
-	found, left, err := m.meant(ctx, t.Scope, spec)
+	found, left, err := m.meant(ctx, t.Scope, spec, q.Sets)
 	if err != nil {
 		return out, err
 	}
@@ -51,12 +51,12 @@ func (m *Mirror) Errand(ctx context.Context, t store.Task, spec errand.Applicati
 			out.Apps = append(out.Apps, one.app)
 		}
 		out.Left = left
-	case errand.DoRefresh, errand.DoSync, errand.DoRollback:
+	case errand.DoRefresh, errand.DoSync, errand.DoRollback, errand.DoRollout, errand.DoAct:
 		return m.begun(ctx, t, spec, q, found)
 	case errand.DoDetails:
 		return m.detailed(ctx, found, q.Apps)
 	default:
-		return out, fault.New(fault.Invalid, "%q is no question; want find, refresh, sync, rollback, details or look", q.Do)
+		return out, fault.New(fault.Invalid, "%q is no question; want find, refresh, sync, rollback, rollout, act, details, update or look", q.Do)
 	}
 	return out, nil
 }
@@ -65,12 +65,14 @@ func (m *Mirror) Errand(ctx context.Context, t store.Task, spec errand.Applicati
 type candidate struct {
 	key store.EntityKey
 	app errand.App
+	set string // whose it is; empty: it is a document
 	doc *gitops.Application
 }
 
 // meant are the applications that a spec is about, by their names, and why others
-// aren't that it chooses.
-func (m *Mirror) meant(ctx context.Context, scope ref.Scope, spec errand.Applications) ([]candidate, []string, error) {
+// aren't that it chooses. sets are the names of the service's application sets, as far
+// as a delegate has found them where the spec says.
+func (m *Mirror) meant(ctx context.Context, scope ref.Scope, spec errand.Applications, sets []string) ([]candidate, []string, error) {
 	pattern, err := regexp.Compile(spec.Choice.Pattern)
 	if err != nil {
 		return nil, nil, fault.New(fault.Invalid, "applicationRegex: %w", err)
@@ -85,7 +87,10 @@ func (m *Mirror) meant(ctx context.Context, scope ref.Scope, spec errand.Applica
 		if !chosen(spec.Choice, pattern, one.doc) {
 			continue
 		}
-		switch why := foreign(scope, spec, one); {
+		if spec.Sets == nil {
+			sets = nil
+		}
+		switch why := foreign(scope, spec, sets, one); {
 		case why == "":
 			out = append(out, one)
 		case len(spec.Choice.Named) > 0:
@@ -104,7 +109,7 @@ func (m *Mirror) meant(ctx context.Context, scope ref.Scope, spec errand.Applica
 func (m *Mirror) candidates(ctx context.Context, scope ref.Scope, named []errand.Named) ([]candidate, error) {
 	var out []candidate
 	add := func(f Found) {
-		one := candidate{key: f.Key, doc: f.Document, app: errand.App{Agent: f.Key.Env, Name: f.Key.ID}}
+		one := candidate{key: f.Key, doc: f.Document, set: f.Set, app: errand.App{Agent: f.Key.Env, Name: f.Key.ID}}
 		for _, src := range f.Document.Spec.All() {
 			one.app.Sources = append(one.app.Sources, src.RepoURL)
 		}
@@ -178,11 +183,13 @@ func labelled(labels map[string]string, want string) bool {
 // notOfService is why a listed application is refused, in Harness's words.
 const notOfService = "Application does not correspond to the service(s) selected in the pipeline execution"
 
-// foreign says why an application isn't one of the stage; empty: it is.
-func foreign(scope ref.Scope, spec errand.Applications, one candidate) string {
+// foreign says why an application isn't one of the stage; empty: it is. What the
+// service's sets make is the service's, unless a label says something else.
+func foreign(scope ref.Scope, spec errand.Applications, sets []string, one candidate) string {
 	labels := one.doc.Meta.Labels
 	if !spec.Choice.AnyService {
-		if !same(labels[labelService], spec.Stage.Service, scope) {
+		ofSet := labels[labelService] == "" && one.set != "" && slices.Contains(sets, one.set)
+		if !ofSet && !same(labels[labelService], spec.Stage.Service, scope) {
 			return notOfService + " (label " + labelService + ")"
 		}
 		if env := labels[labelEnvironment]; env != "" && !same(env, spec.Stage.Environment, scope) {
@@ -217,7 +224,8 @@ func isCluster(c errand.Cluster, to gitops.Destination) bool {
 // step.
 func (m *Mirror) begun(ctx context.Context, t store.Task, spec errand.Applications, q errand.Ask, found []candidate) (errand.Answer, error) {
 	var out errand.Answer
-	if q.Do == errand.DoSync && spec.Sync == nil || q.Do == errand.DoRollback && spec.Rollback == nil {
+	if q.Do == errand.DoSync && spec.Sync == nil || q.Do == errand.DoRollback && spec.Rollback == nil ||
+		q.Do == errand.DoRollout && spec.Rollout == nil || q.Do == errand.DoAct && (spec.Rollout == nil || spec.Rollout.Action == "") {
 		return out, fault.New(fault.Forbidden, "task %s does no %s", t.ID, q.Do)
 	}
 	e, err := m.Store.Execution(ctx, t.Execution)
@@ -249,6 +257,10 @@ func (m *Mirror) begun(ctx context.Context, t store.Task, spec errand.Applicatio
 			if r.History == 0 {
 				r.Steps = cmp.Or(listed.Steps, spec.Rollback.Steps)
 			}
+		case errand.DoRollout:
+			r.Kind, r.Look = protocol.RequestRollout, &protocol.Look{Which: rolloutOf(*spec.Rollout), Follow: true, Seen: q.Seen}
+		case errand.DoAct:
+			r.Kind, r.Touch = protocol.RequestAction, &protocol.Touch{Which: rolloutOf(*spec.Rollout), Action: spec.Rollout.Action}
 		default:
 			r.Kind, r.Hard = protocol.RequestRefresh, spec.Hard
 		}
@@ -260,6 +272,11 @@ func (m *Mirror) begun(ctx context.Context, t store.Task, spec errand.Applicatio
 		out.Apps = append(out.Apps, one.app)
 	}
 	return out, nil
+}
+
+// rolloutOf chooses a Rollout of Argo's.
+func rolloutOf(r errand.Rollout) protocol.Which {
+	return protocol.Which{Group: "argoproj.io", Kind: "Rollout", Namespace: r.Namespace, Name: r.Name}
 }
 
 // among is the one of some candidates that a question names.
@@ -325,6 +342,9 @@ func requestOf(t store.Task, started time.Time, do errand.Do, app store.EntityKe
 	return requestID(started, base32.StdEncoding.EncodeToString(sum[:]))
 }
 
+// asking are the questions that make requests.
+var asking = []errand.Do{errand.DoRefresh, errand.DoSync, errand.DoRollback, errand.DoRollout, errand.DoAct}
+
 // looked is how applications are, and what became of requests about them. A delegate
 // is told only of those about which the same task has asked for something.
 func (m *Mirror) looked(ctx context.Context, t store.Task, apps []errand.Named) (errand.Answer, error) {
@@ -339,7 +359,7 @@ func (m *Mirror) looked(ctx context.Context, t store.Task, apps []errand.Named) 
 			return out, err
 		}
 		id, _, _ := strings.Cut(n.Request, "-")
-		if !slices.ContainsFunc([]errand.Do{errand.DoRefresh, errand.DoSync, errand.DoRollback}, func(do errand.Do) bool { return id == requestOf(t, e.StartedAt, do, keys[i]) }) {
+		if !slices.ContainsFunc(asking, func(do errand.Do) bool { return id == requestOf(t, e.StartedAt, do, keys[i]) }) {
 			return out, fault.New(fault.Forbidden, "request %q about application %s isn't one of the step's", n.Request, n.Name)
 		}
 	}

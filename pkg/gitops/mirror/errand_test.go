@@ -1,6 +1,7 @@
 package mirror_test
 
 import (
+	"encoding/json"
 	"slices"
 	"strings"
 	"testing"
@@ -8,6 +9,7 @@ import (
 	"github.com/slipway-cd/slipway/pkg/audit"
 	"github.com/slipway-cd/slipway/pkg/fault"
 	"github.com/slipway-cd/slipway/pkg/gitops"
+	"github.com/slipway-cd/slipway/pkg/gitops/amend"
 	"github.com/slipway-cd/slipway/pkg/gitops/errand"
 	"github.com/slipway-cd/slipway/pkg/gitops/protocol"
 	"github.com/slipway-cd/slipway/pkg/plan"
@@ -187,5 +189,127 @@ func TestErrandsAreDoneOnce(t *testing.T) {
 	task.Kind = "shell"
 	if _, err := ask(task, errand.Ask{Do: errand.DoFind}); !fault.Is(err, fault.Forbidden) {
 		t.Errorf("a task of another kind: %v", err)
+	}
+}
+
+// What the service's sets make is the service's, unless a label says something else.
+func TestApplicationsOfSetsInErrands(t *testing.T) {
+	t.Parallel()
+	b, task := errands(t)
+	b.save(`apiVersion: argoproj.io/v1alpha1
+kind: ApplicationSet
+metadata: {name: web}
+spec: {generators: [{list: {elements: []}}], template: {metadata: {name: x}, spec: {project: default, destination: {name: in-cluster}, source: {repoURL: u, path: .}}}}
+`)
+	_, err := b.mirror.Hello(t.Context(), agent(), hello(1))
+	b.ok(err)
+	of := func(name string, labels map[string]string) protocol.App {
+		app := gitops.Application{Meta: gitops.Meta{Name: name, Labels: labels}, Spec: gitops.ApplicationSpec{Destination: gitops.Destination{Name: "in-cluster"}}}
+		return protocol.App{AppKey: protocol.AppKey{Name: name}, Summary: &protocol.Summary{Generated: &protocol.Generated{Set: "web", Application: app}}}
+	}
+	_, err = b.mirror.Report(t.Context(), agent(), protocol.Report{Lead: hello(1).Lead, Seq: 1, Apps: []protocol.App{
+		of("made", nil), of("other", map[string]string{"harness.io/serviceRef": "api"}),
+		{AppKey: protocol.SetKey("web"), Summary: &protocol.Summary{Set: &protocol.Set{Applications: []string{"made", "other"}}}},
+	}})
+	b.ok(err)
+	spec := ofStage()
+	spec.Sets, spec.Update = &errand.Files{}, &amend.Change{Source: amend.Source{Path: "there"}}
+	for _, tt := range []struct {
+		sets []string
+		want string
+	}{{[]string{"web"}, "made web-dev"}, {[]string{"api"}, "web-dev"}, {nil, "web-dev"}} {
+		got, err := b.mirror.Errand(t.Context(), task, spec, errand.Ask{Do: errand.DoFind, Sets: tt.sets})
+		b.ok(err)
+		var names []string
+		for _, a := range got.Apps {
+			names = append(names, a.Name)
+		}
+		slices.Sort(names)
+		if strings.Join(names, " ") != tt.want {
+			t.Errorf("of the sets %q are %q; want %s", tt.sets, names, tt.want)
+		}
+	}
+	made := errand.Named{Agent: "eu1", Name: "made"}
+	spec.Choice.Named = []errand.Named{made}
+	_, err = b.mirror.Amend(t.Context(), task, spec, errand.Ask{Sets: []string{"web"}, Apps: []errand.Named{made}}, nothing)
+	if !fault.Is(err, fault.Conflict) || !strings.Contains(err.Error(), "is made by the application set web") {
+		t.Errorf("a change of what a set makes gives %v", err)
+	}
+	spec.Sets = nil
+	if _, err := b.mirror.Errand(t.Context(), task, spec, errand.Ask{Do: errand.DoFind, Sets: []string{"web"}}); err == nil {
+		t.Error("a delegate names sets where the task has none, and is believed")
+	}
+}
+
+func nothing(string) (json.RawMessage, bool) { return nil, false }
+
+// A document is changed in its text, and made what it was before.
+func TestAmend(t *testing.T) {
+	t.Parallel()
+	b, task := errands(t)
+	web := errand.Named{Agent: "eu1", Name: "web-dev"}
+	spec := ofStage()
+	spec.Choice.Named, spec.Update = []errand.Named{web}, &amend.Change{Source: amend.Source{Path: "there"}}
+	q := errand.Ask{Apps: []errand.Named{web}}
+	got, err := b.mirror.Amend(t.Context(), task, spec, q, nothing)
+	b.ok(err)
+	if got.Change != errand.Changed || !strings.Contains(string(got.Text), "path: there") || strings.Contains(string(got.Before), "path: there") || got.By.Actor != "ann" || got.Version != 1 {
+		t.Errorf("the change is %+v", got)
+	}
+	spec.Update = &amend.Change{Source: amend.Source{Path: "."}}
+	if got, err := b.mirror.Amend(t.Context(), task, spec, q, nothing); err != nil || got.Change == errand.Untouched {
+		t.Errorf("what it says already is %+v, %v", got, err)
+	}
+	spec.Update = &amend.Change{}
+	if got, err := b.mirror.Amend(t.Context(), task, spec, q, nothing); err != nil || got.Change != errand.Untouched {
+		t.Errorf("without a change before, what is restored is %+v, %v", got, err)
+	}
+	kept := func(key string) (json.RawMessage, bool) {
+		return json.RawMessage(`"as it was"`), key == errand.Before("eu1", "web-dev")
+	}
+	if got, err := b.mirror.Amend(t.Context(), task, spec, q, kept); err != nil || got.Change != errand.Restored || string(got.Text) != "as it was" {
+		t.Errorf("what is restored is %+v, %v", got, err)
+	}
+	spec.Update = &amend.Change{Source: amend.Source{Images: []string{"web:2"}}, Sources: []amend.Source{{}, {}}}
+	if _, err := b.mirror.Amend(t.Context(), task, spec, q, nothing); err == nil || !strings.Contains(err.Error(), "application web-dev: sources[1]: the application has 1 sources") {
+		t.Errorf("what can't be is %v", err)
+	}
+	spec.Update = nil
+	if _, err := b.mirror.Amend(t.Context(), task, spec, q, nothing); !fault.Is(err, fault.Forbidden) {
+		t.Errorf("a step that changes nothing changes a document: %v", err)
+	}
+}
+
+// A Rollout is looked at, and touched, only as the step says.
+func TestRolloutErrands(t *testing.T) {
+	t.Parallel()
+	b, task := errands(t)
+	web := errand.Named{Agent: "eu1", Name: "web-dev"}
+	spec := ofStage()
+	spec.Choice.Named, spec.Rollout = []errand.Named{web}, &errand.Rollout{Namespace: "shop", Name: "web"}
+	if _, err := b.mirror.Errand(t.Context(), task, spec, errand.Ask{Do: errand.DoAct, Apps: []errand.Named{web}}); !fault.Is(err, fault.Forbidden) {
+		t.Errorf("an action that the step doesn't have is %v", err)
+	}
+	spec.Rollout.Action = "resume"
+	for _, q := range []errand.Ask{{Do: errand.DoRollout, Seen: "a", Round: 3}, {Do: errand.DoAct}} {
+		q.Apps = []errand.Named{web}
+		got, err := b.mirror.Errand(t.Context(), task, spec, q)
+		b.ok(err)
+		kept, err := b.store.GitOpsRequest(t.Context(), agent(), got.Apps[0].Request.ID)
+		b.ok(err)
+		which := protocol.Which{Group: "argoproj.io", Kind: "Rollout", Namespace: "shop", Name: "web"}
+		switch r := kept.Request; q.Do {
+		case errand.DoRollout:
+			if r.Kind != protocol.RequestRollout || r.Look == nil || r.Look.Which != which || !r.Look.Follow || r.Look.Seen != "a" {
+				t.Errorf("the look is %+v", r)
+			}
+		default:
+			if r.Kind != protocol.RequestAction || r.Touch == nil || r.Touch.Which != which || r.Touch.Action != "resume" || r.Touch.All {
+				t.Errorf("the action is %+v", r)
+			}
+		}
+		if _, err := b.mirror.Errand(t.Context(), task, spec, errand.Ask{Do: errand.DoLook, Apps: []errand.Named{{Agent: "eu1", Name: "web-dev", Request: got.Apps[0].Request.ID}}}); err != nil {
+			t.Errorf("what became of it: %v", err)
+		}
 	}
 }

@@ -43,6 +43,9 @@ type Look struct {
 	Previous  bool      `json:"previous,omitempty" doc:"Of the containers before they were started again"`
 	Filter    string    `json:"filter,omitempty" maxLength:"256" doc:"Lines with this text"`
 	Follow    bool      `json:"follow,omitempty" doc:"Wait a while for lines if there are none"`
+
+	// Of a Rollout.
+	Seen string `json:"seen,omitempty" maxLength:"64" doc:"What is known of it: wait a while until it is something else"`
 }
 
 // Touch says what is to be done to live objects.
@@ -119,6 +122,15 @@ type Parent struct {
 	object.Key
 
 	UID string `json:"uid,omitempty"`
+}
+
+// Rollout is how a Rollout of Argo's is.
+type Rollout struct {
+	Health   gitops.HealthStatus `json:"health"`
+	Strategy string              `json:"strategy,omitempty"` // canary or blueGreen
+	Step     int64               `json:"step,omitempty"`
+	Weight   int64               `json:"weight,omitempty"` // of the canary, in percent
+	Sum      string              `json:"sum"`              // of all of that
 }
 
 // Line is one of a log.

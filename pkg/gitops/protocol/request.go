@@ -28,6 +28,7 @@ const (
 	RequestLogs      RequestKind = "logs"      // Logs
 	RequestEvents    RequestKind = "events"    // []Event
 	RequestActions   RequestKind = "actions"   // []Action
+	RequestRollout   RequestKind = "rollout"   // Rollout
 
 	// Of a set, by its key, of which refresh and delete are asked, too.
 	RequestGenerate RequestKind = "generate" // Request.Generate; Result.Data: []gitops.Application

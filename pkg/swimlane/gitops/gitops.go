@@ -38,7 +38,7 @@ func Lane() swimlane.Lane {
 // Steps lists the step types of its stages.
 func Steps() []step.Type {
 	return []step.Type{
-		updateReleaseRepoType(), mergePRType(), revertPRType(), fetchLinkedAppsType(), syncType(), rollbackType(), appDetailsType(),
+		updateReleaseRepoType(), mergePRType(), revertPRType(), fetchLinkedAppsType(), syncType(), rollbackType(), appDetailsType(), updateAppType(), rolloutType(),
 	}
 }
 
@@ -64,6 +64,11 @@ type Target struct {
 	Clusters []errand.Cluster `json:"clusters"`
 	// Repo are the files that a release changes; nil: the service has none.
 	Repo *Repo `json:"repo,omitempty"`
+	// Sets are the files with the application sets that make the service's applications;
+	// nil: it has none.
+	Sets *errand.Files `json:"sets,omitempty"`
+	// Near are tags of the delegates that reach these.
+	Near []string `json:"near,omitempty"`
 }
 
 // Repo is a release repository.
@@ -85,12 +90,12 @@ func stage(in step.In) (*Target, errand.Stage, error) {
 
 // applications is the task of a step about applications.
 func applications(in step.In, spec errand.Applications) (step.Action, error) {
-	_, s, err := stage(in)
+	t, s, err := stage(in)
 	if err != nil {
 		return step.Action{}, err
 	}
-	spec.Stage = s
-	return begun(in, errand.KindApplications, spec, nil)
+	spec.Stage, spec.Sets = s, t.Sets
+	return begun(in, errand.KindApplications, spec, t.Near)
 }
 
 // release is the task of a step in the release repository.

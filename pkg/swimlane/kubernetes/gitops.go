@@ -12,7 +12,7 @@ import (
 // (semantics/gitops §17). No other stage deploys them.
 const (
 	ReleaseRepo    = "ReleaseRepo"
-	deploymentRepo = "DeploymentRepo"
+	DeploymentRepo = "DeploymentRepo"
 )
 
 // Repo is the spec of either.
@@ -22,7 +22,7 @@ type Repo struct{ Store *filesource.Store }
 // about.
 func repos() []swimlane.ManifestKind {
 	var out []swimlane.ManifestKind
-	for _, typ := range []string{ReleaseRepo, deploymentRepo} {
+	for _, typ := range []string{ReleaseRepo, DeploymentRepo} {
 		out = append(out, swimlane.ManifestKind{
 			Type: typ, Later: []string{"cluster.name", "cluster.identifier", "cluster.agent"},
 			New: func(d *document.Decoder, v yamldoc.Value) any { return decodeRepo(d, v, typ) },
