@@ -279,6 +279,7 @@ func (g *gitOps) entry(ctx context.Context, client apiclient.GitOps, key apiclie
 
 func (g *gitOps) resourcesCommand() *cobra.Command {
 	var tree string
+	var orphaned bool
 	c := &cobra.Command{
 		Use: "resources APP", Short: "List the objects of an application", Args: cobra.ExactArgs(1),
 		RunE: func(c *cobra.Command, args []string) error {
@@ -288,6 +289,9 @@ func (g *gitOps) resourcesCommand() *cobra.Command {
 			}
 			if tree != "" {
 				return g.showTree(c.Context(), client, key, tree)
+			}
+			if orphaned {
+				return g.showOrphans(c.Context(), client, key)
 			}
 			asked, err := client.Resources(c.Context(), key)
 			all, err := answerOf[[]gitops.ResourceStatus](c.Context(), g, client, key, asked, err)
@@ -308,7 +312,23 @@ func (g *gitOps) resourcesCommand() *cobra.Command {
 		},
 	}
 	treeFlag(c, &tree)
+	c.Flags().BoolVar(&orphaned, "orphaned", false, "list the objects of its namespace that belong to nobody, as its project has them looked for")
+	c.MarkFlagsMutuallyExclusive("tree", "orphaned")
 	return c
+}
+
+func (g *gitOps) showOrphans(ctx context.Context, client apiclient.GitOps, key apiclient.ApplicationKey) error {
+	t, err := seen[protocol.Tree](ctx, g, client, key, "tree", protocol.Look{})
+	if err != nil {
+		return err
+	}
+	return g.shows.print(t.OrphanedNodes, func() error {
+		var rows [][]string
+		for _, n := range t.OrphanedNodes {
+			rows = append(rows, []string{dash(n.Group), n.Kind, dash(n.Namespace), n.Name, "Yes"})
+		}
+		return g.shows.table("GROUP KIND NAMESPACE NAME ORPHANED", rows)
+	})
 }
 
 // treeFlag is argocd's -o tree, whose letter is the output's here.

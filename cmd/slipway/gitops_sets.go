@@ -150,6 +150,9 @@ func (g *gitOps) showSet(s display.ApplicationSet) error {
 	for _, c := range s.Conditions {
 		lines = append(lines, [2]string{"Condition", fmt.Sprintf("%s %s %s: %s", c.Type, c.Status, c.Reason, c.Message)})
 	}
+	for _, a := range s.Statuses {
+		lines = append(lines, [2]string{"Step " + a.Step, fmt.Sprintf("%s %s: %s", a.Application, a.Status, a.Message)})
+	}
 	w := g.shows.people()
 	for _, l := range lines {
 		if l[1] != "" {

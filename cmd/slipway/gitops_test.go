@@ -3,6 +3,7 @@ package main
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"io"
 	"io/fs"
@@ -37,7 +38,7 @@ import (
 
 // TestGitOps runs the scripts of testdata/gitops on a real cluster, with a
 // repository on loopback. "commit FOLDER" commits files, of which an empty one goes;
-// "ready" waits for the server; REPOSITORY and NAMESPACE in apps.yaml are the script's own. "live KIND NAME" shows
+// "ready" waits for the server; REPOSITORY and NAMESPACE in apps.yaml and steps.yaml are the script's own. "live KIND NAME" shows
 // an object, "edit KIND NAME KEY VALUE" changes its data as somebody else,
 // "pod FILE" runs what installs an agent, "until-live KIND NAME PATTERN", "until-logged FILE PATTERN", "until-gone KIND NAME" and "until-says PATTERN COMMAND..." wait.
 func TestGitOps(t *testing.T) {
@@ -71,13 +72,21 @@ func gitOpsScript(t *testing.T, script string) {
 			e.Setenv("KUBECONFIG", kubeconfig)
 			e.Setenv("NAMESPACE", namespace)
 			e.Setenv("ADDR", free[0])
-			apps := filepath.Join(e.WorkDir, "apps.yaml")
-			text, err := os.ReadFile(apps)
-			if err != nil {
-				return err
+			for _, name := range []string{"apps.yaml", "steps.yaml"} {
+				file := filepath.Join(e.WorkDir, name)
+				text, err := os.ReadFile(file)
+				if errors.Is(err, fs.ErrNotExist) && name != "apps.yaml" {
+					continue
+				}
+				if err != nil {
+					return err
+				}
+				text = regexp.MustCompile("REPOSITORY").ReplaceAllLiteral(text, []byte(w.git.URL))
+				if err := os.WriteFile(file, regexp.MustCompile("NAMESPACE").ReplaceAllLiteral(text, []byte(namespace)), 0o600); err != nil {
+					return err
+				}
 			}
-			text = regexp.MustCompile("REPOSITORY").ReplaceAllLiteral(text, []byte(w.git.URL))
-			return os.WriteFile(apps, regexp.MustCompile("NAMESPACE").ReplaceAllLiteral(text, []byte(namespace)), 0o600)
+			return nil
 		},
 		Cmds: map[string]func(*testscript.TestScript, bool, []string){
 			"ready": ready, "commit": w.commit, "live": w.live, "edit": w.edit, "until-seen": untilSeen, "until-says": untilSays, "until-live": w.untilLive, "until-gone": w.untilGone, "pod": w.pod, "until-logged": untilLogged,

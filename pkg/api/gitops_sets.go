@@ -71,7 +71,7 @@ func setOf(e store.Entity, set *appset.Set, known store.GitOpsApp, reported bool
 	if reported && known.Summary.Set != nil {
 		out.Known, out.ReportedAt = true, known.At
 		out.Conditions, out.Applications = list(known.Summary.Set.Conditions), list(known.Summary.Set.Applications)
-		out.Count = len(out.Applications)
+		out.Count, out.Statuses = len(out.Applications), known.Summary.Set.Statuses
 	}
 	return out
 }

@@ -180,6 +180,8 @@ func (a *agent) leading(ctx context.Context, fence int64) error {
 	if err != nil {
 		return err
 	}
+	observe := s.Observe
+	tells.observe.Store(&observe)
 	g, ctx := errgroup.WithContext(ctx)
 	g.Go(func() error { return s.Run(ctx) })
 	g.Go(func() error { return r.Run(ctx) })
@@ -346,6 +348,7 @@ func summary(s *reconcile.View) *protocol.Summary {
 		Sync:   protocol.SyncSummary{Status: s.Sync.Status, Revision: s.Sync.Revision, Revisions: s.Sync.Revisions},
 		Health: s.Health, Conditions: s.Conditions, Images: s.Summary.Images, URLs: s.Summary.ExternalURLs, Hold: s.Held,
 	}
+	out.Counts.Orphaned = s.Orphaned
 	if o := s.OperationState; o != nil {
 		out.Operation = operation(s.Request, o)
 	}

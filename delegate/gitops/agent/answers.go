@@ -92,7 +92,8 @@ func found(ctx context.Context, r *reconcile.Reconciler, q protocol.Request) (an
 	}
 	switch q.Kind {
 	case protocol.RequestTree:
-		return t, nil
+		t.OrphanedNodes, err = v.Orphans(ctx)
+		return t, err
 	case protocol.RequestEvents:
 		return look.Events(ctx, v.Cluster, t, l.Which)
 	default:

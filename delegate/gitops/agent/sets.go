@@ -6,13 +6,16 @@ import (
 	"log/slog"
 	"reflect"
 	"sync"
+	"sync/atomic"
 
+	"github.com/slipway-cd/slipway/delegate/gitops/forge"
 	"github.com/slipway-cd/slipway/delegate/gitops/link"
 	"github.com/slipway-cd/slipway/delegate/gitops/reconcile"
 	"github.com/slipway-cd/slipway/delegate/gitops/sets"
 	"github.com/slipway-cd/slipway/delegate/gitops/source"
 	"github.com/slipway-cd/slipway/delegate/sandbox"
 	"github.com/slipway-cd/slipway/pkg/fault"
+	"github.com/slipway-cd/slipway/pkg/gitops"
 	"github.com/slipway-cd/slipway/pkg/gitops/appset"
 	"github.com/slipway-cd/slipway/pkg/gitops/protocol"
 )
@@ -26,6 +29,8 @@ func (a *agent) sets(ctx context.Context, sources *source.Sources, r *reconcile.
 	}
 	return sets.New(sets.Config{
 		Sources: sources, Sandbox: sandbox.New(a.Memory), Kept: kept, Keep: keep.save, Log: a.Log, Report: tells.set,
+		Forge: forge.Forge{Values: home{a.home, a.Namespace}}, List: home{a.home, a.Namespace}.list,
+		Sync: func(app, id string, o gitops.Operation) error { return r.Roll(reconcile.Key{Name: app}, id, o) },
 		Delete: func(name string, cascade bool, done func(error)) error {
 			return r.Delete(reconcile.Key{Name: name}, reconcile.Deletion{Cascade: cascade, Now: true, Done: done})
 		},
@@ -38,13 +43,34 @@ type teller struct {
 	link *link.Link
 	log  *slog.Logger
 
+	// observe is told how applications are; nil: nobody wants to know.
+	observe atomic.Pointer[func(app string, v *sets.Seen)]
+
 	mu   sync.Mutex
 	sets map[string]protocol.Generated
 	last map[reconcile.Key]*protocol.Summary
 }
 
+// seen is what sets go by of an application.
+func seen(v *reconcile.View) *sets.Seen {
+	if v == nil {
+		return nil
+	}
+	out := &sets.Seen{Sync: v.Sync.Status, Health: v.Health.Status, Revisions: v.Sync.Revisions, Request: v.Request}
+	if v.Sync.Revision != "" {
+		out.Revisions = []string{v.Sync.Revision}
+	}
+	if o := v.OperationState; o != nil {
+		out.Operation, out.Message = o.Phase, o.Message
+	}
+	return out
+}
+
 // view tells of an application.
 func (t *teller) view(k reconcile.Key, v *reconcile.View) {
+	if tell := t.observe.Load(); tell != nil && k.Namespace == "" {
+		(*tell)(k.Name, seen(v))
+	}
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	s := summary(v)

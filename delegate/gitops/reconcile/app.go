@@ -38,6 +38,8 @@ type app struct {
 	gone      bool
 	asked     string // the id of the request for the last operation
 	shown     *gitops.ApplicationStatus
+	// shownStrays is how many orphans were told of with it.
+	shownStrays int
 
 	doc      *gitops.Application
 	docs     Documents
@@ -56,6 +58,7 @@ type app struct {
 	found    []gitops.Condition // by the last refresh
 	odd      []gitops.Condition // by the last comparison
 	doing    []gitops.Condition // by what is done automatically
+	strays   orphans
 }
 
 // inputs are what an application was told since its last turn.
@@ -174,6 +177,7 @@ func (a *app) step(ctx context.Context, loops *sync.WaitGroup, in inputs, docs D
 	if a.rec.Run != nil { // it shows while it goes on, too
 		a.compare(ctx)
 	}
+	next = earliest(next, a.strays.look(ctx, a, in.hard))
 	a.show()
 	if a.rec.Status.Sync.Status == gitops.Synced && a.rec.Run == nil {
 		a.target.unload()
@@ -384,15 +388,15 @@ func (a *app) show() {
 	s.Conditions = a.conditions()
 	a.rec.Status.Conditions = s.Conditions
 	a.r.mu.Lock()
-	same := a.shown != nil && reflect.DeepEqual(*a.shown, s)
+	same := a.shown != nil && a.shownStrays == a.strays.count && reflect.DeepEqual(*a.shown, s)
 	if !same {
 		shown := s
-		a.shown = &shown
+		a.shown, a.shownStrays = &shown, a.strays.count
 	}
 	a.operating = a.rec.Run != nil
 	a.r.mu.Unlock()
 	if !same && a.r.cfg.Report != nil {
-		v := View{ApplicationStatus: s, Request: a.rec.Request, Before: a.rec.Before}
+		v := View{ApplicationStatus: s, Request: a.rec.Request, Before: a.rec.Before, Orphaned: a.strays.count}
 		if h := a.rec.Hold; h != nil {
 			v.Held = revisionsOf(h.Revisions)
 		}
@@ -404,7 +408,7 @@ func (a *app) show() {
 func (a *app) conditions() []gitops.Condition {
 	var out []gitops.Condition
 	now := a.r.clock().UTC().Truncate(time.Second)
-	for _, c := range slices.Concat(a.found, a.odd, a.doing) {
+	for _, c := range slices.Concat(a.found, a.odd, a.doing, a.strays.found) {
 		c.LastTransitionTime = &now
 		for _, was := range a.rec.Status.Conditions {
 			if was.Type == c.Type && was.Message == c.Message {

@@ -18,7 +18,8 @@ import (
 type bounds struct {
 	rules   *rules.Rules
 	cluster rules.Cluster
-	windows []*window.Window // those that apply to the application
+	windows []*window.Window          // those that apply to the application
+	orphans *gitops.OrphanedResources // nil: nobody looks for them
 	at      Cluster
 }
 
@@ -28,7 +29,7 @@ func (d *Documents) bounds(doc *gitops.Application, c Cluster) (*bounds, error) 
 	if err != nil {
 		return nil, err
 	}
-	b := &bounds{at: c, cluster: rules.Cluster{Server: c.Server, Name: c.Name, Own: c.Project != "" && c.Project == p.Meta.Name}}
+	b := &bounds{at: c, orphans: p.Spec.OrphanedResources, cluster: rules.Cluster{Server: c.Server, Name: c.Name, Own: c.Project != "" && c.Project == p.Meta.Name}}
 	if b.rules, err = rules.Read(*p); err != nil {
 		return nil, fault.Wrap(err, "project %s", p.Meta.Name)
 	}

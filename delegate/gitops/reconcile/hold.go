@@ -10,6 +10,7 @@ import (
 	"github.com/slipway-cd/slipway/pkg/fault"
 	"github.com/slipway-cd/slipway/pkg/gitops"
 	"github.com/slipway-cd/slipway/pkg/gitops/protocol"
+	"github.com/slipway-cd/slipway/pkg/gitops/window"
 )
 
 // Rollback asks for what a sync made live before (semantics/gitops §11).
@@ -124,7 +125,7 @@ func (a *app) keep(ctx context.Context, in inputs) {
 
 // Rollback asks for a rollback. The id is the request's, as of Sync.
 func (r *Reconciler) Rollback(k Key, id string, b Rollback) error {
-	return r.operation(k, id, func(a *app) error {
+	return r.operation(k, id, window.Asked{Manual: true}, func(a *app) error {
 		if a.shown == nil {
 			return fault.New(fault.Conflict, "application %s was never looked at yet", k.tracked())
 		}

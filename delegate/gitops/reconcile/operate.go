@@ -75,7 +75,7 @@ func (a *app) begins(o gitops.Operation, now time.Time) {
 		a.rec.Before = &Ended{Request: a.rec.Request, State: was}
 	}
 	a.rec.Request = ""
-	if !o.InitiatedBy.Automated {
+	if by := o.InitiatedBy; !by.Automated || by.Username != "" { // somebody, or a set, waits for it
 		a.rec.Request = a.rec.Asked
 	}
 	a.rec.Status.OperationState = &gitops.OperationState{Operation: o, Phase: gitops.OperationRunning, StartedAt: now}

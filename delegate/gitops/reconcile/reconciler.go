@@ -47,6 +47,9 @@ type View struct {
 	Request string // whose the last operation is; empty: nobody asked for it
 	Before  *Ended // the last one before it that somebody asked for
 	Held    string // at which revision; empty: it isn't
+	// Orphaned is how many objects of its namespace belong to nobody, as far as its
+	// project has them looked for.
+	Orphaned int
 }
 
 // Ended is an operation that has ended, with the request for it.
@@ -333,7 +336,15 @@ func (r *Reconciler) ask(k Key, change func(*app) error) error {
 // Sync asks for a sync. There is one at a time. The id is the request's: what was
 // begun for it isn't begun again.
 func (r *Reconciler) Sync(k Key, id string, o gitops.Operation) error {
-	return r.operation(k, id, func(a *app) error {
+	return r.operation(k, id, window.Asked{Manual: true}, func(a *app) error {
+		a.in.sync = &o
+		return nil
+	})
+}
+
+// Roll is Sync by nobody's hand.
+func (r *Reconciler) Roll(k Key, id string, o gitops.Operation) error {
+	return r.operation(k, id, window.Asked{}, func(a *app) error {
 		a.in.sync = &o
 		return nil
 	})
@@ -344,7 +355,7 @@ var ErrBusy = errors.New("another operation is in progress")
 
 // operation has an application begin something, unless it has begun something else,
 // or may not now.
-func (r *Reconciler) operation(k Key, id string, begin func(*app) error) error {
+func (r *Reconciler) operation(k Key, id string, how window.Asked, begin func(*app) error) error {
 	return r.ask(k, func(a *app) error {
 		if id != "" && id == a.asked {
 			return nil
@@ -355,7 +366,7 @@ func (r *Reconciler) operation(k Key, id string, begin func(*app) error) error {
 		if a.operating || a.in.sync != nil {
 			return fault.New(fault.Conflict, "%w on application %s", ErrBusy, k.tracked())
 		}
-		if err := r.open(a.in.doc); err != nil {
+		if err := r.open(a.in.doc, how); err != nil {
 			return err
 		}
 		if err := begin(a); err != nil {
@@ -366,9 +377,9 @@ func (r *Reconciler) operation(k Key, id string, begin func(*app) error) error {
 	})
 }
 
-// open says which windows keep somebody from a sync of an application now; nil: none.
-// The lock is held.
-func (r *Reconciler) open(doc *gitops.Application) error {
+// open says which windows keep off a sync of an application now; nil: none. The lock is
+// held.
+func (r *Reconciler) open(doc *gitops.Application, how window.Asked) error {
 	c, err := r.docs.cluster(r.cfg.Home, doc.Spec.Destination)
 	if err != nil {
 		return err
@@ -377,7 +388,7 @@ func (r *Reconciler) open(doc *gitops.Application) error {
 	if err != nil {
 		return err
 	}
-	if why := b.blocked(window.Asked{Manual: true}, r.clock()); why != "" {
+	if why := b.blocked(how, r.clock()); why != "" {
 		return fault.New(fault.Conflict, "%s", why)
 	}
 	return nil

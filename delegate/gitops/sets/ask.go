@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"context"
 	"path"
+	"slices"
 	"strings"
 	"time"
 
@@ -11,6 +12,7 @@ import (
 	"github.com/slipway-cd/slipway/delegate/gitops/source"
 	"github.com/slipway-cd/slipway/pkg/fault"
 	"github.com/slipway-cd/slipway/pkg/gitops"
+	"github.com/slipway-cd/slipway/pkg/gitops/access"
 	"github.com/slipway-cd/slipway/pkg/gitops/appset"
 )
 
@@ -19,8 +21,9 @@ const (
 	mostText = 32 << 20
 	// within bounds how long a set is made.
 	within = 5 * time.Minute
-	// gitEvery is how often repositories are looked at for which no set says it.
-	gitEvery = 3 * time.Minute
+	// gitEvery and askEvery are how often repositories are looked at, and hosts and plugins
+	// asked, for which no set says it; decidedEvery is for objects of the cluster.
+	gitEvery, askEvery, decidedEvery = 3 * time.Minute, 30 * time.Minute, 3 * time.Minute
 )
 
 // requeue is how often a set is made although nothing is known to have changed; 0:
@@ -29,11 +32,22 @@ func requeue(all []appset.Generator) time.Duration {
 	least := time.Duration(0)
 	for _, g := range all {
 		every := time.Duration(0)
+		said := func(seconds *int64, usual time.Duration) {
+			if every = usual; seconds != nil {
+				every = time.Duration(*seconds) * time.Second
+			}
+		}
 		switch {
-		case g.Git != nil && g.Git.RequeueAfterSeconds == nil:
-			every = gitEvery
 		case g.Git != nil:
-			every = time.Duration(*g.Git.RequeueAfterSeconds) * time.Second
+			said(g.Git.RequeueAfterSeconds, gitEvery)
+		case g.SCMProvider != nil:
+			said(g.SCMProvider.RequeueAfterSeconds, askEvery)
+		case g.PullRequests != nil:
+			said(g.PullRequests.RequeueAfterSeconds, askEvery)
+		case g.Plugin != nil:
+			said(g.Plugin.RequeueAfterSeconds, askEvery)
+		case g.Decisions != nil:
+			said(g.Decisions.RequeueAfterSeconds, decidedEvery)
 		case g.Matrix != nil:
 			every = requeue(g.Matrix.Generators)
 		case g.Merge != nil:
@@ -46,6 +60,14 @@ func requeue(all []appset.Generator) time.Duration {
 	return least
 }
 
+// doubtful says whether what generators find is what hosts tell, which may tell nothing
+// for a while.
+func doubtful(all []appset.Generator) bool {
+	return slices.ContainsFunc(all, func(g appset.Generator) bool {
+		return g.SCMProvider != nil || g.PullRequests != nil || g.Plugin != nil || g.Matrix != nil && doubtful(g.Matrix.Generators) || g.Merge != nil && doubtful(g.Merge.Generators)
+	})
+}
+
 // made is what a set comes to, by what hosts have said since some time.
 func (s *Sets) made(ctx context.Context, docs Documents, set appset.Set, since time.Time) (generate.Outcome, error) {
 	ctx, cancel := context.WithTimeoutCause(ctx, within, fault.New(fault.Unavailable, "the set isn't made within %s", within))
@@ -55,16 +77,65 @@ func (s *Sets) made(ctx context.Context, docs Documents, set appset.Set, since t
 		case q.Clusters:
 			var a generate.Answer
 			for _, c := range docs.Clusters {
-				a.Clusters = append(a.Clusters, generate.Cluster{
-					Name: cmp.Or(c.Name, c.Server), Server: c.Server, Project: c.Project, Labels: c.Labels, Annotations: c.Annotations,
-				})
+				a.Clusters = append(a.Clusters, clusterOf(c))
 			}
 			return a, nil
 		case q.Git != nil:
 			return s.git(ctx, docs, set, *q.Git, since)
+		case q.PullRequests != nil:
+			return s.cfg.Forge.PullRequests(ctx, *q.PullRequests)
+		case q.Repositories != nil:
+			return s.cfg.Forge.Repositories(ctx, *q.Repositories)
+		case q.Plugin != nil:
+			return s.cfg.Forge.Plugin(ctx, set.Meta.Name, *q.Plugin)
+		case q.Decisions != nil:
+			return s.decisions(ctx, docs, *q.Decisions)
 		}
 		return generate.Answer{}, fault.New(fault.Unsupported, "this agent can't ask for what the generator wants")
 	})
+}
+
+func clusterOf(c access.Cluster) generate.Cluster {
+	return generate.Cluster{Name: cmp.Or(c.Name, c.Server), Server: c.Server, Project: c.Project, Labels: c.Labels, Annotations: c.Annotations}
+}
+
+// Listing chooses objects of the agent's own namespace: one by its name, or those that a
+// selector takes.
+type Listing struct {
+	APIVersion, Kind, Name string
+	Selector               appset.Selector
+}
+
+// decisions are the clusters that objects of the agent's namespace name in their status.
+func (s *Sets) decisions(ctx context.Context, docs Documents, q appset.Decisions) (generate.Answer, error) {
+	var a generate.Answer
+	config, err := s.cfg.Forge.Values.ConfigMap(ctx, q.ConfigMapRef)
+	if err != nil {
+		return a, err
+	}
+	for _, key := range []string{"apiVersion", "kind", "statusListKey", "matchKey"} {
+		if config[key] == "" {
+			return a, fault.New(fault.Invalid, "ConfigMap %s has no %s", q.ConfigMapRef, key)
+		}
+	}
+	objects, err := s.cfg.List(ctx, Listing{APIVersion: config["apiVersion"], Kind: config["kind"], Name: q.Name, Selector: q.LabelSelector})
+	if err != nil {
+		return a, err
+	}
+	for _, o := range objects {
+		status, _ := o["status"].(map[string]any)
+		list, _ := status[config["statusListKey"]].([]any)
+		for _, item := range list {
+			says, _ := item.(map[string]any)
+			name, _ := says[config["matchKey"]].(string)
+			for _, c := range docs.Clusters {
+				if one := clusterOf(c); name != "" && one.Name == name {
+					a.Decisions = append(a.Decisions, generate.Decision{Cluster: one, Says: says})
+				}
+			}
+		}
+	}
+	return a, nil
 }
 
 // git reads a repository, with what the project of the set's applications opens it by.

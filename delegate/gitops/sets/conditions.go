@@ -61,5 +61,5 @@ func (r *record) set(now time.Time, kind string, is bool, reason, message string
 
 // summary is what people are told of a set.
 func (r *record) summary() *protocol.Set {
-	return &protocol.Set{Conditions: slices.Clone(r.Conditions), Applications: slices.Sorted(maps.Keys(r.Applications))}
+	return &protocol.Set{Conditions: slices.Clone(r.Conditions), Applications: slices.Sorted(maps.Keys(r.Applications)), Statuses: r.statuses()}
 }

@@ -7,6 +7,7 @@ import (
 	"maps"
 	"reflect"
 	"slices"
+	"strings"
 	"time"
 
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
@@ -25,6 +26,8 @@ import (
 type record struct {
 	Applications map[string]owned        `json:"applications,omitempty"` // its own, by name
 	Conditions   []protocol.SetCondition `json:"conditions,omitempty"`
+	Rolling      map[string]rolled       `json:"rolling,omitempty"`  // by application, of a set that is synced step by step
+	Doubted      string                  `json:"doubted,omitempty"`  // what would have been deleted in the last round
 	Forgotten    time.Time               `json:"forgotten,omitzero"` // when its document went
 	Removed      time.Time               `json:"removed,omitzero"`   // when somebody asked for its end
 }
@@ -43,7 +46,7 @@ func (o owned) cascades() bool {
 }
 
 func (r record) clone() record {
-	r.Applications, r.Conditions = maps.Clone(r.Applications), slices.Clone(r.Conditions)
+	r.Applications, r.Conditions, r.Rolling = maps.Clone(r.Applications), slices.Clone(r.Conditions), maps.Clone(r.Rolling)
 	if r.Applications == nil {
 		r.Applications = map[string]owned{}
 	}
@@ -96,6 +99,10 @@ func (r *record) take(ctx context.Context, set appset.Set, out generate.Outcome,
 	r.succeeded(now)
 }
 
+// few is how many applications a set may have of which hosts can have any number
+// deleted by saying it once.
+const few = 10
+
 // plan makes, changes and marks applications for deletion as the set's policy lets it.
 // Those that are refused stay what they are; the error says why.
 func (r *record) plan(ctx context.Context, set appset.Set, made []gitops.Application, refuse func(*gitops.Application) error) error {
@@ -126,11 +133,24 @@ func (r *record) plan(ctx context.Context, set appset.Set, made []gitops.Applica
 			r.Applications[app.Meta.Name] = owned{Application: next}
 		}
 	}
+	var going []string
 	for name, own := range r.Applications {
-		if !wanted[name] && deletes {
-			own.Deleting = true
-			r.Applications[name] = own
+		if !wanted[name] && deletes && !own.Deleting {
+			going = append(going, name)
 		}
+	}
+	slices.Sort(going)
+	doubted := r.Doubted
+	if r.Doubted = ""; len(r.Applications) >= few && 2*len(going) > len(r.Applications) && doubtful(set.Spec.Generators) {
+		if same := strings.Join(going, " "); doubted != same { // hosts have to say it twice
+			r.Doubted = same
+			return errors.Join(problems...)
+		}
+	}
+	for _, name := range going {
+		own := r.Applications[name]
+		own.Deleting = true
+		r.Applications[name] = own
 	}
 	return errors.Join(problems...)
 }

@@ -2,6 +2,7 @@ package sets
 
 import (
 	"encoding/json"
+	"fmt"
 	"slices"
 	"strings"
 	"testing"
@@ -147,6 +148,40 @@ func TestRequeue(t *testing.T) {
 	} {
 		if got := requeue(tt.of); got != tt.want {
 			t.Errorf("%s: got %s; want %s", name, got, tt.want)
+		}
+	}
+}
+
+// TestHostsThatSayNothing: most of a set's applications go only if hosts say it twice.
+func TestHostsThatSayNothing(t *testing.T) {
+	t.Parallel()
+	for name, tt := range map[string]struct {
+		gen    appset.Generator
+		apps   int
+		rounds [2]int // how many go after each
+	}{
+		"pull requests":        {appset.Generator{PullRequests: &appset.PullRequests{}}, 10, [2]int{0, 10}},
+		"in a matrix":          {appset.Generator{Matrix: &appset.Matrix{Generators: []appset.Generator{{}, {Plugin: &appset.Plugin{}}}}}, 12, [2]int{0, 12}},
+		"few":                  {appset.Generator{SCMProvider: &appset.SCMProvider{}}, 9, [2]int{9, 9}},
+		"what nobody is asked": {appset.Generator{List: &appset.List{}}, 20, [2]int{20, 20}},
+	} {
+		r := record{Applications: map[string]owned{}}
+		for i := range tt.apps {
+			name := fmt.Sprintf("a%d", i)
+			r.Applications[name] = owned{Application: app(name, "1")}
+		}
+		set := appset.Set{Spec: appset.Spec{Generators: []appset.Generator{tt.gen}}}
+		for round, want := range tt.rounds {
+			r.take(t.Context(), set, generate.Outcome{}, func(*gitops.Application) error { return nil }, time.Now())
+			going := 0
+			for _, own := range r.Applications {
+				if own.Deleting {
+					going++
+				}
+			}
+			if going != want {
+				t.Errorf("%s: after round %d %d go; want %d", name, round+1, going, want)
+			}
 		}
 	}
 }

@@ -22,6 +22,7 @@ import (
 
 	"golang.org/x/sync/errgroup"
 
+	"github.com/slipway-cd/slipway/delegate/gitops/forge"
 	"github.com/slipway-cd/slipway/delegate/gitops/generate"
 	"github.com/slipway-cd/slipway/delegate/gitops/source"
 	"github.com/slipway-cd/slipway/delegate/sandbox"
@@ -36,6 +37,10 @@ import (
 type Config struct {
 	Sources *source.Sources
 	Sandbox *sandbox.Sandbox
+	// Forge asks hosts of Git and plugins.
+	Forge forge.Forge
+	// List lists objects of the agent's own namespace.
+	List func(ctx context.Context, which Listing) ([]map[string]any, error)
 	// Kept is what Keep kept before.
 	Kept []protocol.Document
 	// Keep keeps all that is known of sets.
@@ -43,6 +48,9 @@ type Config struct {
 	// Delete deletes an application, with cascade its objects, and says when that is
 	// done; fault.NotFound if there is none.
 	Delete func(name string, cascade bool, done func(error)) error
+	// Sync has an application synced, once for each id, as its windows let one that
+	// nobody asks for by hand.
+	Sync func(app, id string, o gitops.Operation) error
 	// Report is told how a set is; nil: it is gone. It must not block.
 	Report func(name string, s *protocol.Set)
 	Log    *slog.Logger
@@ -71,6 +79,7 @@ type Sets struct {
 	known bool // the documents
 	docs  Documents
 	sets  map[string]*set
+	seen  map[string]Seen // how applications are
 	clock func() time.Time
 }
 
@@ -80,6 +89,7 @@ type set struct {
 	doc      *appset.Set // nil: there is no document
 	rec      record
 	due      time.Time // zero: not by itself
+	stir     time.Time // when its steps go on; zero: not by themselves
 	busy     bool
 	fresh    bool // hosts are asked anew
 	failures int
@@ -94,6 +104,9 @@ const (
 	// forgottenFor is how long it is known what was a set's own whose document has gone:
 	// somebody may yet ask for that to be deleted.
 	forgottenFor = 24 * time.Hour
+	// doubtedFor is how long it takes until hosts are asked again that say that most of
+	// a set's applications are to go.
+	doubtedFor = time.Minute
 	// lingers is how long a set that was deleted makes nothing although it has a document:
 	// that goes later.
 	lingers = time.Minute
@@ -101,7 +114,7 @@ const (
 
 // New makes Sets.
 func New(cfg Config) (*Sets, error) {
-	s := &Sets{cfg: cfg, poked: make(chan struct{}, 1), changed: make(chan struct{}, 1), sets: map[string]*set{}, clock: time.Now}
+	s := &Sets{cfg: cfg, poked: make(chan struct{}, 1), changed: make(chan struct{}, 1), sets: map[string]*set{}, seen: map[string]Seen{}, clock: time.Now}
 	for _, d := range cfg.Kept {
 		one := &set{name: d.ID}
 		if err := json.Unmarshal(d.Body, &one.rec); err != nil {
@@ -130,9 +143,13 @@ func (s *Sets) Run(ctx context.Context) error {
 	timer := time.NewTimer(0)
 	defer timer.Stop()
 	for {
-		name, wait := s.next()
+		name, steps, wait := s.next()
 		if name != "" {
-			work.Go(func() error { s.pass(ctx, name); return nil })
+			do := s.pass
+			if steps {
+				do = s.roll
+			}
+			work.Go(func() error { do(ctx, name); return nil })
 			continue
 		}
 		timer.Reset(wait)
@@ -145,25 +162,36 @@ func (s *Sets) Run(ctx context.Context) error {
 	}
 }
 
-// next takes the set whose turn it is, or says how long there is none.
-func (s *Sets) next() (string, time.Duration) {
+// next takes the set whose turn it is, for its steps alone or for all, or says how long
+// there is none.
+func (s *Sets) next() (name string, steps bool, wait time.Duration) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	first := ""
-	for name, one := range s.sets {
-		if !one.busy && !one.due.IsZero() && (first == "" || one.due.Before(s.sets[first].due)) {
-			first = name
+	var first time.Time
+	for of, one := range s.sets {
+		if one.busy {
+			continue
+		}
+		for i, at := range []time.Time{one.due, one.stir} {
+			if !at.IsZero() && (name == "" || at.Before(first)) {
+				name, first, steps = of, at, i == 1
+			}
 		}
 	}
 	now := s.clock()
 	switch {
-	case first == "" || !s.known:
-		return "", time.Hour
-	case s.sets[first].due.After(now):
-		return "", s.sets[first].due.Sub(now)
+	case name == "" || !s.known:
+		return "", false, time.Hour
+	case first.After(now):
+		return "", false, first.Sub(now)
 	}
-	s.sets[first].busy, s.sets[first].due = true, time.Time{}
-	return first, 0
+	one := s.sets[name]
+	if one.busy = true; steps {
+		one.stir = time.Time{}
+	} else {
+		one.due = time.Time{}
+	}
+	return name, steps, 0
 }
 
 // wake gives a set its turn now. The lock is held.
@@ -226,6 +254,10 @@ func (s *Sets) Join(documents []gitops.Application, give func([]gitops.Applicati
 				})
 			case one.doc == nil:
 				continue
+			case rolls(one.doc) && own.Application.Spec.SyncPolicy != nil: // the set has it synced
+				p := *own.Application.Spec.SyncPolicy
+				p.Automated = nil
+				own.Application.Spec.SyncPolicy = &p
 			}
 			all[app] = own.Application
 		}
@@ -333,7 +365,9 @@ func (s *Sets) pass(ctx context.Context, name string) {
 		s.commit(ctx, one, doc, docs, out)
 	}
 	s.mu.Lock()
-	one.busy = false
+	if one.busy = false; rolls(one.doc) {
+		one.stir = s.clock()
+	}
 	s.mu.Unlock()
 	ring(s.poked)
 }
@@ -362,6 +396,10 @@ func (s *Sets) commit(ctx context.Context, one *set, doc *appset.Set, docs Docum
 		next.forget(now)
 	default:
 		next.Forgotten, next.Removed = time.Time{}, time.Time{}
+		if !rolls(doc) {
+			next.Rolling = nil
+			next.Conditions = slices.DeleteFunc(next.Conditions, func(c protocol.SetCondition) bool { return c.Type == rolloutProgressing })
+		}
 		next.take(ctx, *doc, out, func(app *gitops.Application) error { return docs.refuse(others, app) }, now)
 	}
 	err := s.keep(ctx, one, next)
@@ -377,7 +415,7 @@ func (s *Sets) commit(ctx context.Context, one *set, doc *appset.Set, docs Docum
 			delete(next.Applications, app)
 		}
 	}
-	changed := !reflect.DeepEqual(one.rec.Applications, next.Applications)
+	changed := !reflect.DeepEqual(one.rec.Applications, next.Applications) || rolls(one.doc) != (one.rec.Rolling != nil)
 	one.rec = next
 	if changed {
 		ring(s.changed)
@@ -418,6 +456,9 @@ func (s *Sets) settle(one *set, doc *appset.Set, now time.Time, out generate.Out
 		return
 	}
 	one.failures = 0
+	if one.rec.Doubted != "" {
+		s.at(one, now.Add(doubtedFor))
+	}
 	if every > 0 {
 		s.at(one, now.Add(every))
 	}

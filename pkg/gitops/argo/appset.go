@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"path"
 	"slices"
+	"strconv"
 	"strings"
 
 	"github.com/bmatcuk/doublestar/v4"
@@ -98,12 +99,48 @@ func strategy(d decoder, v yamldoc.Value) appset.Strategy {
 	var s appset.Strategy
 	var kind, order yamldoc.Field[string]
 	d.Fields(v, document.Keys{
-		"type":          d.Supported(&kind, "strategy", []string{"AllAtOnce"}, "RollingSync"),
-		"rollingSync":   d.Refuse("applications of a set that are synced step by step (rollingSync) aren't supported"),
+		"type":          func(v yamldoc.Value) { kind = d.Enum(v, "AllAtOnce", "RollingSync") },
+		"rollingSync":   part(d, &s.RollingSync, rollingSync),
 		"deletionOrder": d.Supported(&order, "order of deletion", []string{"AllAtOnce"}, "Reverse"),
 	})
 	s.Type, s.DeletionOrder = kind.Value, order.Value
+	switch {
+	case s.Type == "RollingSync" && s.RollingSync == nil:
+		d.Need(v, "rollingSync")
+	case s.Type != "RollingSync" && s.RollingSync != nil:
+		d.Errorf(document.Child(v, "rollingSync"), document.WrongValue, "its steps count for the type RollingSync alone; want type: RollingSync beside them")
+	}
 	return s
+}
+
+// rollingSync reads steps, of which each application is in the first that takes it.
+func rollingSync(d decoder, v yamldoc.Value) appset.RollingSync {
+	var r appset.RollingSync
+	d.Fields(v, document.Keys{"steps": list(d, &r.Steps, func(d decoder, v yamldoc.Value) appset.RollingStep {
+		var s appset.RollingStep
+		d.Fields(v, document.Keys{
+			"matchExpressions": list(d, &s.MatchExpressions, func(d decoder, v yamldoc.Value) appset.Requirement {
+				var r appset.Requirement
+				d.Fields(v, document.Keys{
+					"key": d.text(&r.Key), "operator": func(v yamldoc.Value) { r.Operator = d.Enum(v, "In", "NotIn").Value }, "values": d.words(&r.Values),
+				})
+				d.Need(v, "key", "operator", "values")
+				return r
+			}),
+			"maxUpdate": func(v yamldoc.Value) {
+				f := d.String(v)
+				n, err := strconv.Atoi(strings.TrimSuffix(f.Value, "%"))
+				if err != nil || n < 1 || strings.HasSuffix(f.Value, "%") && n > 100 {
+					d.Errorf(v, document.WrongValue, "found %q; want a number of applications from 1 on, or a percentage such as 25%%", yamldoc.Shorten(f.Value))
+					return
+				}
+				s.MaxUpdate, _ = json.Marshal(f.Value) // a text always can be
+			},
+		})
+		return s
+	})})
+	d.Need(v, "steps")
+	return r
 }
 
 // template reads a template, of which a generator may say a part.
@@ -126,11 +163,7 @@ func templateMetadata(d decoder, v yamldoc.Value) gitops.Meta {
 
 // generators are the names of all, in the order in which people are told.
 func generators() []string {
-	return append([]string{"list", "clusters", "git", "matrix", "merge"}, refusedGenerators()...)
-}
-
-func refusedGenerators() []string {
-	return []string{"scmProvider", "pullRequest", "clusterDecisionResource", "plugin"}
+	return []string{"list", "clusters", "git", "matrix", "merge", "scmProvider", "pullRequest", "clusterDecisionResource", "plugin"}
 }
 
 // generator reads one that stands in so many others.
@@ -159,8 +192,12 @@ func generator(d decoder, v yamldoc.Value, depth int) appset.Generator {
 			})
 			return c
 		}),
-		"git":      part(d, &g.Git, func(d decoder, v yamldoc.Value) appset.Git { return gitGenerator(d, v, depth) }),
-		"selector": part(d, &g.Selector, selector),
+		"git":                     part(d, &g.Git, func(d decoder, v yamldoc.Value) appset.Git { return gitGenerator(d, v, depth) }),
+		"selector":                part(d, &g.Selector, selector),
+		"scmProvider":             part(d, &g.SCMProvider, func(d decoder, v yamldoc.Value) appset.SCMProvider { return scmProvider(d, v, depth) }),
+		"pullRequest":             part(d, &g.PullRequests, func(d decoder, v yamldoc.Value) appset.PullRequests { return pullRequests(d, v, depth) }),
+		"clusterDecisionResource": part(d, &g.Decisions, func(d decoder, v yamldoc.Value) appset.Decisions { return decisions(d, v, depth) }),
+		"plugin":                  part(d, &g.Plugin, func(d decoder, v yamldoc.Value) appset.Plugin { return pluginGenerator(d, v, depth) }),
 		"matrix": func(v yamldoc.Value) {
 			m := &appset.Matrix{}
 			d.nested(v, depth, &m.Generators, document.Keys{"template": d.ofGenerator(&m.Template, depth)})
@@ -181,9 +218,6 @@ func generator(d decoder, v yamldoc.Value, depth int) appset.Generator {
 			}
 			g.Merge = m
 		},
-	}
-	for _, kind := range refusedGenerators() {
-		keys[kind] = d.Refuse("the generator " + kind + " isn't supported")
 	}
 	if depth > 0 {
 		d.Named(v, "gitopsNestedGenerator")
@@ -207,13 +241,13 @@ func (d decoder) one(v yamldoc.Value) {
 	var found []string
 	for _, kind := range generators() {
 		n := v.Node.Get(kind)
-		if n != nil && !yamldoc.Sub(n, "").Null() && !(slices.Contains(refusedGenerators(), kind) && document.Neutral(n)) {
+		if n != nil && !yamldoc.Sub(n, "").Null() {
 			found = append(found, kind)
 		}
 	}
 	switch {
 	case len(found) == 0:
-		d.Errorf(v, noGenerator, "the generator has no kind; want %s", document.Choice(slices.DeleteFunc(generators(), func(kind string) bool { return slices.Contains(refusedGenerators(), kind) })))
+		d.Errorf(v, noGenerator, "the generator has no kind; want %s", document.Choice(generators()))
 	case len(found) > 1:
 		d.Errorf(document.Child(v, found[1]), document.Ambiguous, "found %s; a generator has one kind: write each as an item of its own", strings.Join(found, " and "))
 	}
@@ -253,19 +287,10 @@ func gitGenerator(d decoder, v yamldoc.Value, depth int) appset.Git {
 	}
 	d.Fields(v, document.Keys{
 		"repoURL": d.text(&g.RepoURL), "revision": d.text(&g.Revision), "pathParamPrefix": d.text(&g.PathParamPrefix), "values": d.texts(&g.Values),
-		"directories": patterns(&g.Directories, func(p string) bool { _, err := path.Match(p, ""); return err == nil }),
-		"files":       patterns(&g.Files, doublestar.ValidatePattern),
-		"requeueAfterSeconds": func(v yamldoc.Value) {
-			f := d.Int(v)
-			if f.Set {
-				n := int64(f.Value)
-				g.RequeueAfterSeconds = &n
-			}
-			if f.Value < 0 {
-				d.Errorf(v, document.WrongValue, "found %d; want a number of seconds, or 0 for what is usual", f.Value)
-			}
-		},
-		"template": d.ofGenerator(&g.Template, depth),
+		"directories":         patterns(&g.Directories, func(p string) bool { _, err := path.Match(p, ""); return err == nil }),
+		"files":               patterns(&g.Files, doublestar.ValidatePattern),
+		"requeueAfterSeconds": d.requeue(&g.RequeueAfterSeconds),
+		"template":            d.ofGenerator(&g.Template, depth),
 	})
 	d.Need(v, "repoURL")
 	switch {
@@ -276,6 +301,20 @@ func gitGenerator(d decoder, v yamldoc.Value, depth int) appset.Git {
 		d.Errorf(document.Child(v, "files"), document.Ambiguous, "found directories and files; a git generator has one of them")
 	}
 	return g
+}
+
+// requeue reads how often a generator is asked again.
+func (d decoder) requeue(to **int64) document.Rule {
+	return func(v yamldoc.Value) {
+		f := d.Int(v)
+		if f.Set {
+			n := int64(f.Value)
+			*to = &n
+		}
+		if f.Value < 0 {
+			d.Errorf(v, document.WrongValue, "found %d; want a number of seconds, or 0 for what is usual", f.Value)
+		}
+	}
 }
 
 func selector(d decoder, v yamldoc.Value) appset.Selector {

@@ -64,7 +64,6 @@ func projectSpec(d decoder, v yamldoc.Value) gitops.ProjectSpec {
 		"orphanedResources": part(d, &s.OrphanedResources, func(d decoder, v yamldoc.Value) gitops.OrphanedResources {
 			var o gitops.OrphanedResources
 			d.Fields(v, document.Keys{"warn": d.maybe(&o.Warn), "ignore": list(d, &o.Ignore, kindPattern)})
-			d.Warnf(v, otherwise, "nobody looks for objects that belong to no application; this has no effect yet")
 			return o
 		}),
 		"syncWindows":      list(d, &s.SyncWindows, syncWindow),

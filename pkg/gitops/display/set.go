@@ -24,6 +24,7 @@ type ApplicationSet struct {
 	Conditions   []protocol.SetCondition `json:"conditions" nullable:"false"`
 	Applications []string                `json:"applications" nullable:"false" doc:"That are its own; lists have no more than their number"`
 	Count        int                     `json:"applicationCount"`
+	Statuses     []protocol.SetStatus    `json:"applicationStatus,omitempty" doc:"How far each is in the steps of a set that has some; lists leave it out"`
 	Set          json.RawMessage         `json:"applicationSet,omitempty" doc:"Argo CD's object, as JSON; lists leave it out"`
 }
 

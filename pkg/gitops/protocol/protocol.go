@@ -149,6 +149,17 @@ type Generated struct {
 type Set struct {
 	Conditions   []SetCondition `json:"conditions"`
 	Applications []string       `json:"applications,omitempty"` // that are its own, by name
+	Statuses     []SetStatus    `json:"applicationStatus,omitempty"`
+}
+
+// SetStatus is how far an application is in its set's steps, in Argo CD's words.
+type SetStatus struct {
+	Application        string    `json:"application"`
+	Status             string    `json:"status"` // Waiting, Pending, Progressing or Healthy
+	Step               string    `json:"step"`
+	TargetRevisions    []string  `json:"targetRevisions,omitempty"`
+	Message            string    `json:"message,omitempty"`
+	LastTransitionTime time.Time `json:"lastTransitionTime"`
 }
 
 // SetCondition is one of a set, in Argo CD's words.

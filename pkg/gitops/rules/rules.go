@@ -88,10 +88,15 @@ func Read(p gitops.Project) (*Rules, error) {
 
 // kinds checks the patterns of kinds.
 func kinds(spec gitops.ProjectSpec) error {
+	var ignored []gitops.KindPattern
+	if o := spec.OrphanedResources; o != nil {
+		ignored = o.Ignore
+	}
 	for _, list := range []struct {
 		name string
 		of   []gitops.KindPattern
 	}{
+		{"orphanedResources.ignore", ignored},
 		{"clusterResourceWhitelist", spec.ClusterResourceWhitelist}, {"clusterResourceBlacklist", spec.ClusterResourceBlacklist},
 		{"namespaceResourceWhitelist", spec.NamespaceResourceWhitelist}, {"namespaceResourceBlacklist", spec.NamespaceResourceBlacklist},
 	} {
@@ -208,6 +213,19 @@ func (r *Rules) kind(k object.Key) bool {
 		return (r.spec.NamespaceResourceWhitelist == nil || listed(r.spec.NamespaceResourceWhitelist, k)) && !listed(r.spec.NamespaceResourceBlacklist, k)
 	}
 	return listed(r.spec.ClusterResourceWhitelist, k) && !listed(r.spec.ClusterResourceBlacklist, k)
+}
+
+// Ignored says whether a project leaves an object out of those that belong to nobody.
+func (r *Rules) Ignored(k object.Key) bool {
+	if r.spec.OrphanedResources == nil {
+		return false
+	}
+	for _, p := range r.spec.OrphanedResources.Ignore {
+		if (p.Kind == "" || match(p.Kind, k.Kind)) && match(p.Group, k.Group) && (p.Name == "" || match(p.Name, k.Name)) {
+			return true
+		}
+	}
+	return false
 }
 
 func listed(patterns []gitops.KindPattern, k object.Key) bool {

@@ -143,3 +143,31 @@ func TestWrongRules(t *testing.T) {
 		}
 	}
 }
+
+// Objects that belong to nobody are left out by patterns, of which an empty kind or name is
+// any.
+func TestIgnored(t *testing.T) {
+	t.Parallel()
+	spec := gitops.ProjectSpec{OrphanedResources: &gitops.OrphanedResources{Ignore: []gitops.KindPattern{
+		{Kind: "Secret", Name: "sh.helm.*"}, {Group: "cert-manager.io"}, {Group: "apps", Kind: "*Set"},
+	}}}
+	r, err := Read(gitops.Project{Spec: spec})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for k, want := range map[object.Key]bool{
+		{Kind: "Secret", Name: "sh.helm.v1"}: true, {Kind: "Secret", Name: "token"}: false, {Group: "cert-manager.io", Kind: "Order", Name: "a"}: true,
+		{Group: "apps", Kind: "ReplicaSet", Name: "a"}: true, {Group: "apps", Kind: "Deployment", Name: "a"}: false,
+	} {
+		if got := r.Ignored(k); got != want {
+			t.Errorf("%s is ignored: %t; want %t", k, got, want)
+		}
+	}
+	if r, err := Read(gitops.Project{}); err != nil || r.Ignored(object.Key{Kind: "Secret"}) {
+		t.Errorf("without any: %v", err)
+	}
+	spec.OrphanedResources.Ignore[0].Name = "["
+	if _, err := Read(gitops.Project{Spec: spec}); err == nil {
+		t.Error("a pattern that is none is taken")
+	}
+}
