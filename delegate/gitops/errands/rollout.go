@@ -78,7 +78,7 @@ func (j *job) acted(ctx context.Context, app errand.App, seen protocol.Rollout) 
 		return task.Result{}, err
 	}
 	if r.Failed {
-		return task.Result{}, fault.New(fault.Invalid, "Action '%s' failed: %s", want.Action, r.Message) //nolint:staticcheck // in Harness's words
+		return task.Result{}, fault.New(fault.Invalid, "Action '%s' failed: %s", want.Action, r.Message)
 	}
 	j.say(unitRollout, "%s: %s is done", want.Name, want.Action)
 	return rolledOut(seen, fmt.Sprintf("%s was %s; %s is done", want.Name, seen.Health.Status, want.Action))

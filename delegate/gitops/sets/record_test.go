@@ -167,8 +167,8 @@ func TestHostsThatSayNothing(t *testing.T) {
 	} {
 		r := record{Applications: map[string]owned{}}
 		for i := range tt.apps {
-			name := fmt.Sprintf("a%d", i)
-			r.Applications[name] = owned{Application: app(name, "1")}
+			id := fmt.Sprintf("a%d", i)
+			r.Applications[id] = owned{Application: app(id, "1")}
 		}
 		set := appset.Set{Spec: appset.Spec{Generators: []appset.Generator{tt.gen}}}
 		for round, want := range tt.rounds {

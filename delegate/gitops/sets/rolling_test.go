@@ -2,7 +2,6 @@ package sets
 
 import (
 	"encoding/json"
-	"fmt"
 	"maps"
 	"slices"
 	"strings"
@@ -175,7 +174,7 @@ func TestRollingSets(t *testing.T) {
 	w.sets.cfg.Sync = func(app, id string, o gitops.Operation) error {
 		w.mu.Lock()
 		defer w.mu.Unlock()
-		if !strings.Contains(fmt.Sprintf("%s", w.kept[0].Body), id) {
+		if !strings.Contains(string(w.kept[0].Body), id) {
 			t.Errorf("%s is synced before that is kept", app)
 		}
 		if app == "b" {

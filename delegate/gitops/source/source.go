@@ -7,6 +7,8 @@ package source
 
 import (
 	"context"
+	"net/url"
+	"reflect"
 	"sync"
 	"time"
 
@@ -218,5 +220,41 @@ func (s *Sources) Open(ctx context.Context, project string, src *gitops.Source, 
 	if err != nil {
 		return nil, err
 	}
-	return &Files{URL: r.URL, Revision: revision, root: tree.Root, objects: tree, seen: map[string]string{}}, nil
+	all, err := withModules(ctx, r.URL, tree.Root, tree, func(ctx context.Context, at, commit string) (objects, string, error) {
+		return s.openModule(ctx, project, known, r, at, commit)
+	})
+	if err != nil {
+		return nil, err
+	}
+	return &Files{URL: r.URL, Revision: revision, root: tree.Root, objects: all, seen: map[string]string{}}, nil
+}
+
+// openModule gives the files of a submodule: by what is saved for its repository, else, on
+// the same host, by what opens the repository that it is in.
+func (s *Sources) openModule(ctx context.Context, project string, known *access.Known, of repository, at, commit string) (objects, string, error) {
+	r, err := repositoryOf(known, project, &gitops.Source{RepoURL: at, Path: "."})
+	if err != nil {
+		return nil, "", err
+	}
+	if alone, err := repositoryOf(nil, project, &gitops.Source{RepoURL: at, Path: "."}); err == nil && reflect.DeepEqual(r.Repository, alone.Repository) && sameHost(of.URL, at) {
+		r = of
+		r.URL = at
+	}
+	g, err := s.git(ctx, r)
+	if err != nil {
+		return nil, "", err
+	}
+	g.Commit = commit
+	tree, err := s.fetcher.Tree(ctx, g)
+	if err != nil {
+		return nil, "", err
+	}
+	return tree, tree.Root, nil
+}
+
+// sameHost says whether two URLs are of one host, and reached alike.
+func sameHost(a, b string) bool {
+	one, errOne := url.Parse(a)
+	other, errOther := url.Parse(b)
+	return errOne == nil && errOther == nil && one.Host != "" && one.Host == other.Host && one.Scheme == other.Scheme
 }

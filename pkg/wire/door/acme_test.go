@@ -86,7 +86,7 @@ func nameServer(t *testing.T) (address string) {
 // serves speaks TLS on a listener and answers each request.
 func serves(t *testing.T, l net.Listener, config *tls.Config) {
 	t.Helper()
-	s := &http.Server{Handler: http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { fmt.Fprint(w, "served") }), ErrorLog: log.New(testWriter{t}, "", 0)} //nolint:gosec // only this test asks
+	s := &http.Server{Handler: http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { fmt.Fprint(w, "served") }), ErrorLog: log.New(testWriter{t}, "", 0)}
 	t.Cleanup(func() { _ = s.Close() })
 	go func() { _ = s.Serve(tls.NewListener(l, config)) }()
 }
