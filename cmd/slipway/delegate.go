@@ -78,10 +78,13 @@ func delegateCommand(a *app) *cobra.Command {
 			}
 			wire.SoftMemory(a.env)
 			g, ctx := errgroup.WithContext(c.Context())
+			var works *agent.Agent
 			if cfg.Capacity > 0 {
-				g.Go(func() error { return agent.New(cfg).Run(ctx) })
+				works = agent.New(cfg)
+				g.Go(func() error { return works.Run(ctx) })
 			}
 			if keeps != nil {
+				keeps.Delegate = works
 				keeps.Client = agent.NewClient(agent.ClientConfig{URL: cfg.URL, Token: cfg.Token, TLS: cfg.TLS})
 				keeps.Cache, keeps.Memory, keeps.HostKeys, keeps.Log = filepath.Join(cache, "gitops"), memory, keys, cfg.Log
 				g.Go(func() error {

@@ -79,8 +79,8 @@ type Agent struct {
 
 	// work asks the claim loop to look for tasks, beats the heartbeat loop to
 	// look at its schedule. Each holds one signal: several are as good as one.
-	// look asks the watch loop what to watch.
-	work, beats, look chan struct{}
+	// look asks the watch loop what to watch, news whoever follows News.
+	work, beats, look, news chan struct{}
 	// over asks the session loop to look whether sessions are.
 	over chan struct{}
 
@@ -106,6 +106,9 @@ type Agent struct {
 	dog      *watchdog.Watchdog
 }
 
+// ID is what the agent registers by.
+func (a *Agent) ID() string { return a.id }
+
 // New makes an agent. It does nothing until Run.
 func New(cfg Config) *Agent {
 	if cfg.Capacity <= 0 {
@@ -124,7 +127,7 @@ func New(cfg Config) *Agent {
 	return &Agent{
 		Config: cfg, id: rand.Text(),
 		api:  client{http: cfg.HTTP, base: strings.TrimSuffix(cfg.URL, "/") + "/v1/delegate/", token: cfg.Token},
-		work: make(chan struct{}, 1), beats: make(chan struct{}, 1), look: make(chan struct{}, 1), over: make(chan struct{}, 1),
+		work: make(chan struct{}, 1), beats: make(chan struct{}, 1), look: make(chan struct{}, 1), news: make(chan struct{}, 1), over: make(chan struct{}, 1),
 		running: map[task.ID]*running{},
 		dog:     watchdog.New(cfg.Log),
 	}

@@ -110,6 +110,38 @@ func TestWakeUps(t *testing.T) {
 	}
 }
 
+// TestNews: what else the process is hears of news when the control plane says so,
+// and when it may have said so to nobody.
+func TestNews(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		p := newPlane(t)
+		s := p.start(succeed, nil)
+		<-p.opened
+		synctest.Wait()
+		for i, wake := range []func(){
+			func() {},
+			func() { p.say(protocol.Wake{Type: "news"}) },
+			func() { _ = p.socket.CloseNow(); <-p.opened },
+		} {
+			wake()
+			synctest.Wait()
+			select {
+			case <-s.agent.News():
+			default:
+				t.Errorf("after %d there was no signal", i)
+			}
+			if !s.agent.Connected() {
+				t.Errorf("after %d it isn't connected", i)
+			}
+		}
+		if p.count("claim") < 2 {
+			t.Error("the agent doesn't look for work beside the news")
+		}
+		s.finish()
+	})
+}
+
 func TestAnIdleDelegateCostsNextToNothing(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {

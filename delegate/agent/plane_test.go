@@ -366,8 +366,9 @@ func assignment(id string) task.Assignment {
 // started is an agent under test.
 type started struct {
 	*plane
-	stop func() // as SIGTERM does
-	end  chan error
+	agent *agent.Agent
+	stop  func() // as SIGTERM does
+	end   chan error
 }
 
 // start runs an agent whose requests go to the plane in this process.
@@ -382,8 +383,8 @@ func (p *plane) start(run executor.Executor, change func(*agent.Config)) *starte
 		change(&cfg)
 	}
 	ctx, stop := context.WithCancel(context.Background())
-	s := &started{plane: p, stop: stop, end: make(chan error, 1)}
-	go func() { s.end <- agent.New(cfg).Run(ctx) }()
+	s := &started{plane: p, agent: agent.New(cfg), stop: stop, end: make(chan error, 1)}
+	go func() { s.end <- s.agent.Run(ctx) }()
 	return s
 }
 

@@ -65,6 +65,7 @@ func (a *Agent) listen(ctx context.Context) (opened bool, err error) {
 	a.setConnected(true)
 	defer a.setConnected(false)
 	signal(a.work) // what came up meanwhile was said to nobody
+	signal(a.news)
 
 	ctx, stop := context.WithCancel(ctx)
 	defer stop()
@@ -113,6 +114,8 @@ func (a *Agent) follow(message []byte) error {
 		signal(a.work)
 	case "watch":
 		signal(a.look)
+	case "news":
+		signal(a.news)
 	case "cancel":
 		a.cancel(w.Task, executor.ErrCancelled)
 	}
@@ -133,6 +136,17 @@ func (a *Agent) setConnected(yes bool) {
 	if !yes {
 		signal(a.work)
 	}
+}
+
+// News has a signal when the control plane may have news for what else this process
+// is: when it said so, and when what it said may have been lost.
+func (a *Agent) News() <-chan struct{} { return a.news }
+
+// Connected says whether the socket is open, so that News tells at once.
+func (a *Agent) Connected() bool {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	return a.connected
 }
 
 // keepAlive pings until the connection or ctx ends. A failed ping closes the

@@ -31,10 +31,11 @@ func NewHub() *Hub { return &Hub{lines: map[*line]struct{}{}} }
 type line struct {
 	delegate string
 	scope    ref.Scope
-	// work and looks hold one word: several are as good as one. cancels that don't
-	// fit come with the heartbeat.
+	// work, looks and news hold one word: several are as good as one. cancels that
+	// don't fit come with the heartbeat.
 	work    chan struct{}
 	looks   chan struct{}
+	news    chan struct{}
 	cancels chan task.ID
 	hangUp  context.CancelFunc
 }
@@ -66,6 +67,21 @@ func (h *Hub) Look(_ context.Context, scope ref.Scope) {
 		if l.scope.Covers(scope) {
 			select {
 			case l.looks <- struct{}{}:
+			default:
+			}
+		}
+	}
+}
+
+// News says to a delegate that there is news for the GitOps agent that it is, too.
+// It never waits.
+func (h *Hub) News(_ context.Context, account, delegate string) {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	for l := range h.lines {
+		if l.scope.Account == account && l.delegate == delegate {
+			select {
+			case l.news <- struct{}{}:
 			default:
 			}
 		}
@@ -118,7 +134,7 @@ func (h *Hub) serve(ctx context.Context, d store.Delegate, conn *websocket.Conn)
 	defer hangUp()
 	l := &line{
 		delegate: d.ID, scope: d.Scope, hangUp: hangUp,
-		work: make(chan struct{}, 1), looks: make(chan struct{}, 1), cancels: make(chan task.ID, pendingCancels),
+		work: make(chan struct{}, 1), looks: make(chan struct{}, 1), news: make(chan struct{}, 1), cancels: make(chan task.ID, pendingCancels),
 	}
 	if !h.enter(l) {
 		return nil
@@ -133,6 +149,8 @@ func (h *Hub) serve(ctx context.Context, d store.Delegate, conn *websocket.Conn)
 			w = protocol.Wake{Type: "work"}
 		case <-l.looks:
 			w = protocol.Wake{Type: "watch"}
+		case <-l.news:
+			w = protocol.Wake{Type: "news"}
 		case id := <-l.cancels:
 			w = protocol.Wake{Type: "cancel", Task: id}
 		}

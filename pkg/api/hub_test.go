@@ -9,6 +9,8 @@ import (
 	"github.com/coder/websocket"
 	"github.com/coder/websocket/wsjson"
 
+	"github.com/slipway-cd/slipway/pkg/apiclient"
+	gitops "github.com/slipway-cd/slipway/pkg/gitops/protocol"
 	"github.com/slipway-cd/slipway/pkg/task/protocol"
 )
 
@@ -57,6 +59,43 @@ func TestASocketTellsOfWorkAndOfCancels(t *testing.T) {
 				t.Errorf("heard %+v; want that %s is cancelled", w, a.ID)
 			}
 			return
+		}
+	}
+}
+
+// TestASocketTellsOfNews: the delegate that is a GitOps agent, too, hears over its
+// socket that a document was saved, and others don't.
+func TestASocketTellsOfNews(t *testing.T) {
+	t.Parallel()
+	c := serve(t)
+	save := func(doc string) {
+		if _, err := c.Save(t.Context(), apiclient.Document{Scope: project(), YAML: []byte(doc)}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	save("gitopsAgent: {identifier: eu1, name: eu1, orgIdentifier: default, projectIdentifier: web}")
+	socket := map[string]*websocket.Conn{}
+	for _, id := range []string{"d1", "d2"} {
+		c.register(id)
+		conn, _, err := c.listen(c.dlg, id)
+		if err != nil {
+			t.Fatal(err)
+		}
+		socket[id] = conn
+	}
+	hello := gitops.Hello{Lead: gitops.Lead{Agent: gitops.Agent{Org: "default", Project: "web", ID: "eu1"}, Fence: 1}, ClusterUID: "u", Delegate: "d1"}
+	if status := c.post(c.dlg, "gitops/hello", hello, &gitops.Welcome{}); status != http.StatusOK {
+		t.Fatalf("the hello got status %d", status)
+	}
+	save("apiVersion: argoproj.io/v1alpha1\nkind: Application\nmetadata: {name: web, annotations: {slipway.dev/agent: eu1}}\nspec: {source: {repoURL: https://a/b, path: .}, destination: {name: in-cluster}}\n")
+	c.run(pipeline)
+	for id, told := range map[string]bool{"d1": true, "d2": false} {
+		heard := map[string]bool{}
+		for !heard["work"] || told && !heard["news"] {
+			heard[hear(t.Context(), t, socket[id]).Type] = true
+		}
+		if heard["news"] != told {
+			t.Errorf("%s heard %v; want news: %v", id, heard, told)
 		}
 	}
 }

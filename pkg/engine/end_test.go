@@ -71,6 +71,7 @@ type quiet struct{}
 
 func (quiet) Wake(context.Context, ref.Scope)                 {}
 func (quiet) Look(context.Context, ref.Scope)                 {}
+func (quiet) News(context.Context, string, string)            {}
 func (quiet) Cancel(context.Context, string, string, task.ID) {}
 
 // faulty is a store whose commits fail, or make the caller panic.

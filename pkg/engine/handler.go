@@ -31,6 +31,8 @@ type Waker interface {
 	// Look says that there may be something new to watch.
 	Look(ctx context.Context, scope ref.Scope)
 	Cancel(ctx context.Context, account, delegate string, id task.ID)
+	// News says to a delegate that there is news for the GitOps agent that it is, too.
+	News(ctx context.Context, account, delegate string)
 }
 
 // Config is what a Handler needs.

@@ -158,6 +158,11 @@ func (w *Waker) Cancel(ctx context.Context, account, delegate string, id task.ID
 	w.tell(ctx, account, protocol.Wake{Type: "cancel", Task: id}, func(c store.Connection) bool { return c.Delegate == delegate })
 }
 
+// News tells a delegate that there is news for the GitOps agent that it is, too.
+func (w *Waker) News(ctx context.Context, account, delegate string) {
+	w.tell(ctx, account, protocol.Wake{Type: "news"}, func(c store.Connection) bool { return c.Delegate == delegate })
+}
+
 func (w *Waker) tell(ctx context.Context, account string, message protocol.Wake, whom func(store.Connection) bool) {
 	ctx, cancel := context.WithTimeout(ctx, wakeTimeout)
 	defer cancel()

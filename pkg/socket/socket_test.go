@@ -228,7 +228,8 @@ func TestDelegatesAreWoken(t *testing.T) {
 	}), func() time.Time { return at }, slog.New(slog.DiscardHandler))
 	w.Wake(t.Context(), ref.Scope{Account: "default", Org: "o", Project: "web"})
 	w.Cancel(t.Context(), "default", "d3", "t1")
-	want := map[string][]string{"all": {"work"}, "web": {"work"}, "shop": {"cancelt1"}}
+	w.News(t.Context(), "default", "d2")
+	want := map[string][]string{"all": {"work"}, "web": {"work", "news"}, "shop": {"cancelt1"}}
 	mu.Lock()
 	defer mu.Unlock()
 	if diff := cmp.Diff(want, heard); diff != "" {

@@ -88,6 +88,11 @@ func (w settledWaker) Wake(ctx context.Context, scope ref.Scope) { w.hub.Wake(ct
 // Look says that there may be something new to watch (engine.Waker).
 func (w settledWaker) Look(ctx context.Context, scope ref.Scope) { w.hub.Look(ctx, scope) }
 
+// News says that there is news for a GitOps agent (engine.Waker).
+func (w settledWaker) News(ctx context.Context, account, delegate string) {
+	w.hub.News(ctx, account, delegate)
+}
+
 // Cancel says that a task was cancelled (engine.Waker).
 func (w settledWaker) Cancel(ctx context.Context, account, delegate string, id task.ID) {
 	if w.db.Settle() == nil {

@@ -57,6 +57,9 @@ type Config struct {
 	HostKeys gitfetch.HostKeys
 	Cluster  task.Cluster // that it runs in
 	Version  string
+	// Delegate is what this process is besides, over whose socket the agent hears of
+	// news; nil: nothing, and it asks.
+	Delegate *delegate.Agent
 	Log      *slog.Logger
 }
 
@@ -156,12 +159,16 @@ func (a *agent) leading(ctx context.Context, fence int64) error {
 	if err != nil {
 		return err
 	}
-	l, err := link.New(link.Config{
+	to := link.Config{
 		Client: a.Client, Kept: kept, Keep: keep.save, Log: a.Log,
 		Hello: protocol.Hello{
 			Lead: protocol.Lead{Agent: a.Agent, Fence: fence}, Version: a.Version, ClusterUID: a.uid, Namespace: a.Namespace,
 		},
-	})
+	}
+	if a.Delegate != nil {
+		to.Hello.Delegate, to.News, to.Hears = a.Delegate.ID(), a.Delegate.News(), a.Delegate.Connected
+	}
+	l, err := link.New(to)
 	if err != nil {
 		return err
 	}

@@ -31,6 +31,10 @@ type Config struct {
 	Kept []protocol.Document
 	// Keep keeps all documents whenever they change; nil: nobody does.
 	Keep func(ctx context.Context, all []protocol.Document) error
+	// News has a signal when the control plane said that there is something new, and
+	// Hears is whether it can; nil: it can't.
+	News  <-chan struct{}
+	Hears func() bool
 	Log  *slog.Logger
 }
 
@@ -159,7 +163,7 @@ func (l *Link) connected(ctx context.Context) error {
 	if err := l.poll(ctx); err != nil {
 		return err
 	}
-	look := time.NewTicker(every)
+	look, asked := time.NewTicker(every), time.Now()
 	defer look.Stop()
 	whole := time.NewTicker(wholeLook)
 	defer whole.Stop()
@@ -173,6 +177,15 @@ func (l *Link) connected(ctx context.Context) error {
 		case <-ctx.Done():
 			return errors.Join(l.last(context.WithoutCancel(ctx)), context.Cause(ctx))
 		case <-look.C:
+			if l.Hears != nil && l.Hears() && time.Since(asked) < w.Quiet {
+				continue
+			}
+			asked = time.Now()
+			if err := l.poll(ctx); err != nil {
+				return err
+			}
+		case <-l.News:
+			asked = time.Now()
 			if err := l.poll(ctx); err != nil {
 				return err
 			}

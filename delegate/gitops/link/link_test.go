@@ -10,6 +10,8 @@ import (
 	"strings"
 	"sync"
 	"testing"
+	"testing/synctest"
+	"time"
 
 	"github.com/google/go-cmp/cmp"
 
@@ -25,13 +27,15 @@ type plane struct {
 	mu        sync.Mutex
 	documents []protocol.Documents // the answers, one after the other
 	news      protocol.News
+	welcome   protocol.Welcome
+	polls     int
 	refuses   int // a status; 0: it doesn't
 	reports   chan protocol.Report
 	answers   chan protocol.Answer
 }
 
 func newPlane() *plane {
-	return &plane{reports: make(chan protocol.Report, 10), answers: make(chan protocol.Answer, 10)}
+	return &plane{welcome: protocol.Welcome{Seq: 3}, reports: make(chan protocol.Report, 10), answers: make(chan protocol.Answer, 10)}
 }
 
 // RoundTrip answers in the place of a server.
@@ -47,9 +51,12 @@ func (p *plane) RoundTrip(r *http.Request) (*http.Response, error) {
 	case p.refuses != 0:
 		status, out = p.refuses, map[string]string{"code": string(fault.LeaseLost), "message": "another leads"}
 	case what == "hello":
-		out = protocol.Welcome{Seq: 3}
+		out = p.welcome
 	case what == "poll":
+		p.polls++
 		out = p.news
+	case what == "documents" && len(p.documents) == 0:
+		out = protocol.Documents{Version: p.news.Documents}
 	case what == "documents":
 		out, p.documents = p.documents[0], p.documents[1:]
 	case what == "report":
@@ -217,4 +224,51 @@ func TestManyReports(t *testing.T) {
 	if second := r.next(); second.Seq != first.Seq+1 || len(second.Apps) != 2 || !r.all(second) {
 		t.Errorf("the second is %d with %d", second.Seq, len(second.Apps))
 	}
+}
+
+// TestAnAgentThatHearsSeldomAsks: its polls are for words that got lost.
+func TestAnAgentThatHearsSeldomAsks(t *testing.T) {
+	t.Parallel()
+	for name, tt := range map[string]struct {
+		hears func() bool
+		most  int // polls in an hour
+	}{
+		"no delegate":                    {nil, 121},
+		"a delegate with a socket":       {func() bool { return true }, 13},
+		"a delegate whose socket closed": {func() bool { return false }, 121},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			synctest.Test(t, func(t *testing.T) {
+				p, news := newPlane(), make(chan struct{}, 1)
+				p.welcome.PollEvery, p.welcome.Quiet = 30*time.Second, 5*time.Minute
+				l := newLink(t, p, nil, nil)
+				l.News, l.Hears = news, tt.hears
+				ctx, stop := context.WithCancel(t.Context())
+				over := make(chan struct{})
+				go func() {
+					defer close(over)
+					_ = l.Run(ctx) // it ends with the test
+				}()
+				defer func() { stop(); <-over }()
+				time.Sleep(time.Hour + time.Second)
+				synctest.Wait()
+				asked := p.asked()
+				if asked > tt.most || asked < tt.most-2 {
+					t.Errorf("it asked %d times in an hour; want about %d", asked, tt.most)
+				}
+				news <- struct{}{}
+				synctest.Wait()
+				if now := p.asked(); now != asked+1 {
+					t.Errorf("told of news, it asked %d times; want once", now-asked)
+				}
+			})
+		})
+	}
+}
+
+func (p *plane) asked() int {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	return p.polls
 }

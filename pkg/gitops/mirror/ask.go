@@ -82,10 +82,13 @@ func requestID(at time.Time, text string) string {
 
 // tell says to an agent that somebody asks something of it.
 func (m *Mirror) tell(ctx context.Context, agent ref.Ref) error {
-	_, err := m.change(ctx, agent, func(l *store.GitOpsLink) (bool, error) {
+	l, err := m.change(ctx, agent, func(l *store.GitOpsLink) (bool, error) {
 		l.Requests++
 		return true, nil
 	})
+	if err == nil {
+		m.wake(ctx, l)
+	}
 	return err
 }
 

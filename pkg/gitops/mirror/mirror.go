@@ -30,7 +30,14 @@ type Config struct {
 	// ReportMin is between reports of an agent, PollEvery between its questions;
 	// 0: what is usual.
 	ReportMin, PollEvery time.Duration
-	Now                  func() time.Time
+	// Quiet is between the questions of an agent that can be told of news; 0:
+	// PollEvery. It is below what Heard takes for silence, or the agent says that it
+	// is there by its delegate.
+	Quiet time.Duration
+	// News says to a delegate that there is news for the agent that it is; nil: nobody
+	// does. It may fail silently: the next question covers it.
+	News func(ctx context.Context, account, delegate string)
+	Now  func() time.Time
 }
 
 // What is usual between reports, and between polls.
@@ -115,15 +122,23 @@ func (m *Mirror) Saved(ctx context.Context, keys ...store.EntityKey) error {
 			continue
 		}
 		told[agent] = true
-		_, err := m.change(ctx, agent, func(l *store.GitOpsLink) (bool, error) {
+		l, err := m.change(ctx, agent, func(l *store.GitOpsLink) (bool, error) {
 			l.Documents++
 			return true, nil
 		})
 		if err != nil {
 			return err
 		}
+		m.wake(ctx, l)
 	}
 	return nil
+}
+
+// wake has an agent that can be told ask now what is new.
+func (m *Mirror) wake(ctx context.Context, l store.GitOpsLink) {
+	if l.Hello.Delegate != "" && m.News != nil {
+		m.News(ctx, l.Agent.Scope.Account, l.Hello.Delegate)
+	}
 }
 
 // forget forgets an agent whose document is gone.
@@ -209,7 +224,7 @@ func (m *Mirror) Hello(ctx context.Context, agent ref.Ref, h protocol.Hello) (pr
 		l.Hello, l.Seen = h, m.Now()
 		return true, nil
 	})
-	return protocol.Welcome{ReportMin: m.ReportMin, PollEvery: m.PollEvery, Seq: l.Seq}, err
+	return protocol.Welcome{ReportMin: m.ReportMin, PollEvery: m.PollEvery, Quiet: m.Quiet, Seq: l.Seq}, err
 }
 
 // Poll says what is new for an agent. It changes nothing but, now and then, when the

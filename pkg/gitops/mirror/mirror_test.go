@@ -1,9 +1,11 @@
 package mirror_test
 
 import (
+	"context"
 	"encoding/json"
 	"errors"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -32,6 +34,7 @@ type bench struct {
 	store   store.Store
 	catalog *catalog.Catalog
 	mirror  *mirror.Mirror
+	told    []string // the delegates that were told of news
 }
 
 func scope() ref.Scope { return ref.Scope{Account: "acme", Org: "default", Project: "web"} }
@@ -60,7 +63,9 @@ func setup(t *testing.T) *bench {
 	}
 	b := &bench{T: t, store: kept.Store}
 	keeper := secret.New(key, kept, now)
-	b.mirror = mirror.New(mirror.Config{Store: kept.Store, Secret: keeper, Options: builtin.Options(ref.Scope{}), Now: now})
+	b.mirror = mirror.New(mirror.Config{Store: kept.Store, Secret: keeper, Options: builtin.Options(ref.Scope{}), Now: now, News: func(_ context.Context, account, delegate string) {
+		b.told = append(b.told, account+"/"+delegate)
+	}})
 	b.catalog = catalog.New(catalog.Config{Store: kept.Store, Secret: keeper, Options: builtin.Options(ref.Scope{}), Now: now, Saved: b.mirror.Saved})
 	b.save("gitopsAgent: {identifier: eu1, name: eu1, orgIdentifier: default, projectIdentifier: web}")
 	return b
@@ -428,5 +433,33 @@ func TestRequests(t *testing.T) {
 	b.ok(err)
 	if last := records[len(records)-1]; last.Action != "SYNC" || last.ID != "web" {
 		t.Errorf("the audit trail says %+v", last)
+	}
+}
+
+// TestAgentsAreToldOfNews once for what is saved together, and of what is asked, if
+// there is a delegate to tell.
+func TestAgentsAreToldOfNews(t *testing.T) {
+	t.Parallel()
+	b := setup(t)
+	const app = "apiVersion: argoproj.io/v1alpha1\nkind: Application\nmetadata: {name: web}\nspec: {source: {repoURL: https://a/b, path: .}, destination: {name: in-cluster}}\n"
+	b.save(app)
+	b.documents(nil)
+	saved := b.save(strings.ReplaceAll(app, "path: .", "path: b"))
+	if len(b.told) > 0 {
+		t.Errorf("told %q; no delegate is the agent", b.told)
+	}
+	with := hello(2)
+	with.Delegate = "d1"
+	welcome, err := b.mirror.Hello(t.Context(), agent(), with)
+	b.ok(err)
+	if welcome.PollEvery <= 0 {
+		t.Errorf("the welcome is %+v", welcome)
+	}
+	b.save(app)
+	b.ok(b.mirror.Saved(t.Context(), saved.Key, saved.Key))
+	_, err = b.mirror.Ask(t.Context(), saved.Key, protocol.Request{Kind: protocol.RequestSync, Operation: &gitops.Operation{Sync: &gitops.SyncRequest{}}}, audit.Author{Actor: "ann"})
+	b.ok(err)
+	if want := []string{"acme/d1", "acme/d1", "acme/d1"}; !slices.Equal(b.told, want) {
+		t.Errorf("told %q; want %q", b.told, want)
 	}
 }

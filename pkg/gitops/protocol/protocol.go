@@ -29,7 +29,7 @@ type Lead struct {
 // Hello is an agent's first message, and its first after it took the lead.
 type Hello struct {
 	Lead
-	Delegate   string `json:"delegate,omitempty"` // the delegate's id, if it registered
+	Delegate   string `json:"delegate,omitempty"` // the id of the delegate that it is, too; it hears of news over its socket
 	Version    string `json:"version"`
 	ClusterUID string `json:"clusterUID"` // the uid of the namespace kube-system
 	Kubernetes string `json:"kubernetesVersion,omitempty"`
@@ -40,6 +40,9 @@ type Hello struct {
 type Welcome struct {
 	ReportMin time.Duration `json:"reportMin"` // between reports
 	PollEvery time.Duration `json:"pollEvery"` // between Polls that nothing woke
+	// Quiet is as PollEvery, for an agent that hears over its delegate's socket that
+	// there is news; 0: PollEvery.
+	Quiet time.Duration `json:"quiet,omitempty"`
 	Seq       int64         `json:"seq"`       // of the last report that was taken in from this fence
 }
 

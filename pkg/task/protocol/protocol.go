@@ -94,8 +94,9 @@ type HeartbeatAnswer struct {
 }
 
 // Wake is what the server says over the WebSocket: there is work, there is
-// something new to watch, or stop a task. It never carries work itself.
+// something new to watch, there is news for the GitOps agent that the delegate is,
+// too, or stop a task. It never carries work itself.
 type Wake struct {
-	Type string  `json:"type"` // "work", "watch" or "cancel"
+	Type string  `json:"type"` // "work", "watch", "news" or "cancel"
 	Task task.ID `json:"task,omitempty"`
 }

@@ -125,7 +125,7 @@ func New(p Parts) *Plane {
 	tasks := execution.NewTasks(execution.TasksConfig{
 		Store: p.Store, Engine: handler, Types: documents.Types, Secret: keeper, Issuer: signs, Ledger: places, Lease: p.Heartbeat, Now: time.Now, Log: p.Log,
 	})
-	gitOps := mirror.New(mirror.Config{Store: p.Store, Secret: keeper, Options: documents, ReportMin: p.GitOpsEvery, PollEvery: p.GitOpsEvery, Now: time.Now})
+	gitOps := mirror.New(mirror.Config{Store: p.Store, Secret: keeper, Options: documents, ReportMin: p.GitOpsEvery, PollEvery: p.GitOpsEvery, Quiet: p.Poll, News: p.Waker.News, Now: time.Now})
 	saved := catalog.New(catalog.Config{Store: p.Store, Secret: keeper, Options: documents, Now: time.Now, Saved: gitOps.Saved})
 	triggers := firing.New(firing.Config{Account: Account, Store: p.Store, Launch: starts, Engine: handler, Types: documents.Types, Secret: keeper, Stored: p.Store.Polls, Files: p.Store.Files, Issuer: signs, Connected: places.Connected, Look: p.Waker.Look, Now: time.Now, Log: p.Log})
 	handler.StartChained = executions.StartChained
