@@ -170,12 +170,11 @@ func (l *linter) unfit(ctx context.Context, docs []document, scope ref.Scope) ([
 
 // names gives the expressions of a pipeline that no run can resolve.
 func names(d document) []fault.Detail {
-	pipeline := d.node.Get(string(ref.Pipeline))
-	if d.entity == nil || pipeline == nil {
+	if d.entity == nil || d.entity.Pipeline == nil {
 		return nil
 	}
 	report := yamldoc.NewReport(d.file)
-	lint.Names(pipeline, report)
+	lint.Names(d.entity.Pipeline, report)
 	var wrong []fault.Detail
 	for _, f := range report.Details() {
 		wrong = append(wrong, d.place(f))
@@ -194,7 +193,7 @@ func untrusted(d document, docs []document, strict bool) []fault.Detail {
 	if strict {
 		report.Strict()
 	}
-	lint.Untrusted(d.node.Get(string(d.entity.Kind)), report)
+	lint.Untrusted(d.entity.Doc, report)
 	for _, o := range docs {
 		if o.entity != nil && o.entity.Kind == ref.Pipeline && d.entity.Parent.ID == o.entity.Identifier.Value && d.entity.Parent.Scope == o.entity.Scope {
 			catalog.Fills(o.node.Get(string(ref.Pipeline)), d.entity, report)

@@ -25,13 +25,23 @@ func keyReaders() map[string]int {
 		// What a path of an expression leads to, what a secret manager's template
 		// brings, and names of secrets, which may stand anywhere.
 		"pkg/resolve": 12,
-		// Texts of any document, before its templates are there.
-		"pkg/lint": 54,
-		"pkg/plan": 24, // of the documents of a Deployment, which it keeps
-		// These change documents, and put each part back where it was.
-		"pkg/input": 7, "pkg/template": 13, "pkg/launch": 19, "pkg/target": 5, "pkg/catalog": 16, "cmd/slipway": 21,
-		// These read the parts of documents that the nodes of a plan keep.
-		"pkg/engine": 12, "pkg/execution": 8, "pkg/extent": 11, "pkg/api": 2, "pkg/notify": 1,
+		// Texts that are run, and what is put into them: of documents of any kind and
+		// of templates, where a step's spec has no type yet, and once more with inputs
+		// that are only in question. What names mean is asked of the typed pipeline.
+		"pkg/lint": 17,
+		// Of what a Deployment keeps: the documents of its service and of its
+		// infrastructure as templates, inputs and overrides have made them, in which
+		// expressions are resolved one at a time, when they are asked for.
+		"pkg/plan": 25,
+		// These change documents before anything is decoded, and put each part back
+		// where it was: templates and inputs are spliced in, stages are left out.
+		"pkg/input": 7, "pkg/template": 13, "pkg/launch": 16, "pkg/target": 4,
+		// These find a document, or a place in its text, that may be wrong elsewhere:
+		// which template a file holds, where a secret's value stands.
+		"pkg/catalog": 10, "cmd/slipway": 21,
+		// These read the parts of documents that the nodes of a plan keep. A strategy's
+		// iterations are counted on save and in a plan alike.
+		"pkg/engine": 6, "pkg/execution": 5, "pkg/extent": 11, "pkg/api": 2, "pkg/notify": 1,
 		"cmd/checksamples": 1, "cmd/runsamples": 3, // samples of others
 	}
 }

@@ -174,21 +174,19 @@ func (f Find) values(ctx context.Context, scope ref.Scope, pipeline, id string) 
 		return nil, err
 	}
 	if e.Key.Kind == ref.InputSet {
-		return []input.Source{{Doc: doc.Get("pipeline"), Lenient: true, Set: true}}, nil
+		return []input.Source{{Doc: valuesOf(doc), Lenient: true, Set: true}}, nil
 	}
 	var out []input.Source
-	if list := doc.Get("inputSetReferences"); list != nil {
-		for _, n := range list.Items {
-			one, err := f(ctx, store.EntityKey{Scope: scope, Kind: ref.InputSet, Env: pipeline, ID: n.Value})
-			if err != nil {
-				return nil, err
-			}
-			_, set, err := documentOf(one.Key, one.YAML)
-			if err != nil {
-				return nil, err
-			}
-			out = append(out, input.Source{Doc: set.Get("pipeline"), Lenient: true, Set: true})
+	for _, name := range entity.DecodePart(ref.OverlayInputSet, doc, yamldoc.NewReport(""), entity.Options{}).OverlayInputSet.Sets {
+		one, err := f(ctx, store.EntityKey{Scope: scope, Kind: ref.InputSet, Env: pipeline, ID: name.Value})
+		if err != nil {
+			return nil, err
 		}
+		_, set, err := documentOf(one.Key, one.YAML)
+		if err != nil {
+			return nil, err
+		}
+		out = append(out, input.Source{Doc: valuesOf(set), Lenient: true, Set: true})
 	}
 	return out, nil
 }

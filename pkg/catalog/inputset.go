@@ -61,6 +61,11 @@ func documentOf(key store.EntityKey, text []byte) (whole, below *yamldoc.Node, e
 	return docs[0], docs[0].Get(string(key.Kind)), nil
 }
 
+// valuesOf are those of an input set that was saved, below its root key.
+func valuesOf(set *yamldoc.Node) *yamldoc.Node {
+	return entity.DecodePart(ref.InputSet, set, yamldoc.NewReport(""), entity.Options{}).InputSet.Values
+}
+
 // SetReport says whether an input set or an overlay fits its pipeline as that
 // is now.
 type SetReport struct {
@@ -112,7 +117,7 @@ func (c *Catalog) reports(ctx context.Context, scope ref.Scope, pipeline string,
 				r.Wrong = append(r.Wrong, noSet(n))
 			}
 		case left.another():
-			r.Wrong = fits(doc, set.Get("pipeline"), c.options(Draft{Scope: scope}), "")
+			r.Wrong = fits(doc, valuesOf(set), c.options(Draft{Scope: scope}), "")
 		default:
 			r.Wrong = []fault.Detail{{Severity: "warning", Code: notChecked, Message: left.message()}}
 		}

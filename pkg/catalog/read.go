@@ -30,23 +30,23 @@ func (c *Catalog) read(ctx context.Context, d Draft) (*entity.Entity, *yamldoc.R
 	if len(docs) != 1 {
 		return nil, report, fault.New(fault.Invalid, "found %d documents; want one", len(docs))
 	}
-	e, resolved, err := Resolve(ctx, docs[0], report, c.options(d), templatestore.Lookup(c.Store.Entity))
+	e, _, err := Resolve(ctx, docs[0], report, c.options(d), templatestore.Lookup(c.Store.Entity))
 	if err != nil {
 		return nil, report, err
 	}
 	if e != nil && e.Kind == ref.Pipeline && !report.Failed() {
-		report.Within("", func(part *yamldoc.Report) { warnOfNames(resolved.Doc, part) })
+		report.Within("", func(part *yamldoc.Report) { warnOfNames(e.Pipeline, part) })
 	}
 	if e != nil && !report.Failed() {
-		lint.Untrusted(resolved.Doc.Get(string(e.Kind)), report)
+		lint.Untrusted(e.Doc, report)
 	}
 	return e, report, report.Err()
 }
 
 // warnOfNames reports the expressions of a pipeline that no run can resolve.
 // They are no errors: a branch that never runs may have them.
-func warnOfNames(doc *yamldoc.Node, r *yamldoc.Report) {
-	lint.Names(doc.Get(string(ref.Pipeline)), r)
+func warnOfNames(p *entity.Pipeline, r *yamldoc.Report) {
+	lint.Names(p, r)
 	r.Amend(func(f yamldoc.Finding) (yamldoc.Finding, bool) {
 		f.Severity = yamldoc.Warning
 		return f, f.File == r.File()

@@ -60,7 +60,7 @@ func (c *Catalog) strays(ctx context.Context, key store.EntityKey, set *yamldoc.
 		if err != nil {
 			return nil, err
 		}
-		gone, dropped := input.Strays(pipeline, set.Get("pipeline"))
+		gone, dropped := input.Strays(pipeline, valuesOf(set))
 		r.Dropped = dropped
 		return gone, nil
 	}

@@ -58,9 +58,11 @@ func (c *Catalog) filledBy(ctx context.Context, key store.EntityKey, pipeline *y
 			if err != nil {
 				return // what is saved has been read before
 			}
-			values := doc.Get("pipeline")
+			var values *yamldoc.Node
 			if kind == ref.Trigger {
 				values = entity.InputYAML(doc)
+			} else {
+				values = valuesOf(doc)
 			}
 			part := yamldoc.NewReport("")
 			lint.Filled(pipeline, values, part)

@@ -10,6 +10,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/slipway-cd/slipway/pkg/entity"
 	"github.com/slipway-cd/slipway/pkg/expr"
 	"github.com/slipway-cd/slipway/pkg/fault"
 	"github.com/slipway-cd/slipway/pkg/plan"
@@ -84,23 +85,19 @@ func (h *Handler) startChild(ctx context.Context, snap *snapshot, n *plan.Node, 
 	if scope.Hidden() {
 		return store.Execution{}, fault.New(fault.Invalid, "inputs hold the value of a secret; name the secret where it is used instead")
 	}
-	c := Chained{
-		ID: s.Child, Parent: store.Holder{Execution: snap.execution.ID, Node: n.ID}, Actor: snap.execution.Actor,
-		Scope:    ref.Scope{Account: snap.execution.Scope.Account, Org: word(spec, "org"), Project: word(spec, "project")},
-		Pipeline: word(spec, "pipeline"), Inputs: spec.Get("inputs"),
-	}
-	if c.Inputs == nil {
-		c.Inputs = spec.Get("pipelineInputs")
-	}
-	if err := unread(c.Inputs, "inputs"); err != nil {
+	report := yamldoc.NewReport("").Resolved()
+	chain := entity.ChainOf(spec, report)
+	if err := unread(chain.Inputs, "inputs"); err != nil {
 		return store.Execution{}, err
 	}
-	if sets := spec.Get("inputSetReferences"); sets != nil {
-		for _, item := range sets.Items {
-			c.Sets = append(c.Sets, item.Value)
-		}
+	if err := report.Err(); err != nil {
+		return store.Execution{}, err
 	}
-	child, err := h.StartChained(ctx, c)
+	child, err := h.StartChained(ctx, Chained{
+		ID: s.Child, Parent: store.Holder{Execution: snap.execution.ID, Node: n.ID}, Actor: snap.execution.Actor,
+		Scope:    ref.Scope{Account: snap.execution.Scope.Account, Org: chain.Org.Value, Project: chain.Project.Value},
+		Pipeline: chain.Pipeline.Value, Inputs: chain.Inputs, Sets: chain.Sets.Value,
+	})
 	if err != nil {
 		return child, err
 	}
@@ -169,8 +166,8 @@ func (r *Reader) childOutcome(ctx context.Context, n *plan.Node, child store.Exe
 
 // childOutputs evaluates a stage's outputs in its child's context.
 func (r *Reader) childOutputs(ctx context.Context, n *plan.Node, child string) (json.RawMessage, error) {
-	outputs := n.Doc.At("spec", "outputs")
-	if outputs == nil || len(outputs.Items) == 0 {
+	chain := entity.StageOf(n.Doc, entity.Options{}).Chain
+	if chain == nil || len(chain.Outputs) == 0 {
 		return nil, nil
 	}
 	snap, err := r.snapshot(ctx, child)
@@ -179,15 +176,15 @@ func (r *Reader) childOutputs(ctx context.Context, n *plan.Node, child string) (
 	}
 	scope := r.scope(ctx, snap, snap.plan.Root, snap.state)
 	values := map[string]expr.Value{}
-	for _, item := range outputs.Items {
-		v, err := scope.InterpolateWith(word(item, "value"), nil)
+	for _, o := range chain.Outputs {
+		v, err := scope.InterpolateWith(o.Value.Text, nil)
 		if snap.err != nil {
 			return nil, snap.err
 		}
 		if err != nil {
-			return nil, fault.Wrap(err, "output %s", word(item, "name"))
+			return nil, fault.Wrap(err, "output %s", o.Name.Value)
 		}
-		values[word(item, "name")] = v
+		values[o.Name.Value] = v
 	}
 	if scope.Hidden() {
 		return nil, fault.New(fault.Invalid, "an output holds the value of a secret; outputs can't be secret")
@@ -230,11 +227,4 @@ func (h *Handler) stopChild(ctx context.Context, id string) error {
 		return nil // it has ended since
 	}
 	return err
-}
-
-func word(n *yamldoc.Node, key string) string {
-	if f := n.Get(key); f != nil {
-		return f.Value
-	}
-	return ""
 }

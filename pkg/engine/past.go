@@ -45,7 +45,7 @@ func (r *Reader) deployments(ctx context.Context, e store.Execution, d *plan.Dep
 			ids = append(ids, id)
 		}
 	}
-	infrastructure := word(d.Infrastructure, "identifier")
+	infrastructure := d.InfrastructureID()
 	places, _, err := r.store.ListPlacements(ctx, e.Scope, d.ServiceRef, d.EnvironmentRef, store.Page{Limit: 50})
 	if err != nil {
 		return nil, err
@@ -110,5 +110,5 @@ func (r *Reader) goodStage(ctx context.Context, id string, d *plan.Deployment, s
 // sameDeployment says whether two deploy one service to one infrastructure.
 func sameDeployment(a, b *plan.Deployment) bool {
 	return a != nil && a.ServiceRef == b.ServiceRef && a.EnvironmentRef == b.EnvironmentRef &&
-		word(a.Infrastructure, "identifier") == word(b.Infrastructure, "identifier")
+		a.InfrastructureID() == b.InfrastructureID()
 }

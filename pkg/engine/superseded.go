@@ -72,11 +72,7 @@ func (h *Handler) superseded(ctx context.Context, snap *snapshot, n *plan.Node) 
 	if err != nil {
 		return nil, err
 	}
-	infrastructure := ""
-	if id := d.Infrastructure.Get("identifier"); id != nil {
-		infrastructure = id.Value
-	}
-	by, _, err := h.Reader.Since(ctx, of, d.ServiceRef, d.EnvironmentRef, infrastructure)
+	by, _, err := h.Reader.Since(ctx, of, d.ServiceRef, d.EnvironmentRef, d.InfrastructureID())
 	if err != nil || by == nil {
 		return nil, err
 	}

@@ -28,6 +28,14 @@ type ChainOutput struct {
 	Value yamldoc.Field[string]
 }
 
+// ChainOf reads the spec of a stage that has been checked, as it stands in a
+// plan. r is told what is wrong with values that expressions brought.
+func ChainOf(spec *yamldoc.Node, r *yamldoc.Report) *Chain {
+	c := &Chain{}
+	pipelines{newDecoder(ref.Pipeline, r, Options{})}.chain(yamldoc.Sub(spec, "spec"), c)
+	return c
+}
+
 var outputName = regexp.MustCompile(`^[a-zA-Z_][0-9a-zA-Z_]*$`)
 
 // longestOutputName is apart from the expression: one that counts takes long to

@@ -44,7 +44,7 @@ func (d *decoder) lane(common document.Keys, variables *[]Variable, template *Te
 // Group.
 type Deployment struct {
 	Type         yamldoc.Field[string]
-	Several      bool        // see the function Several
+	Several      bool        // see the function several
 	GitOps       bool        // gitOpsEnabled: agents bring what is deployed
 	CustomRef    TemplateRef // of a custom deployment
 	Service      StageService
@@ -100,7 +100,7 @@ func (d deployments) early(typ yamldoc.Value, name string, p place) {
 // services, or to several infrastructures.
 func (d deployments) madeAlone(v yamldoc.Value) {
 	section := v.Node.At("environment", "provisioner")
-	if document.Neutral(section) || !Several(v.Node) {
+	if document.Neutral(section) || !several(v.Node) {
 		return
 	}
 	at := document.Child(document.Child(v, "environment"), "provisioner")
@@ -144,10 +144,10 @@ func (d deployments) multiDeployment(v yamldoc.Value, s *Deployment) {
 	})
 }
 
-// Several says whether a Deployment stage's spec is written so that it may
+// several says whether a Deployment stage's spec is written so that it may
 // have several deployments (semantics/entities §5.2). Such a stage is repeated
 // for each, be it one.
-func Several(spec *yamldoc.Node) bool {
+func several(spec *yamldoc.Node) bool {
 	environment := spec.Get("environment")
 	list := environment.Get("infrastructureDefinitions")
 	if gitOps(spec) { // all its clusters are one deployment
@@ -161,7 +161,7 @@ func Several(spec *yamldoc.Node) bool {
 // both would repeat it, and nobody documents which is around the other, what
 // their iterations are called, or whose <+matrix...> is read.
 func (d deployments) onceOnly(v yamldoc.Value) {
-	if Several(v.Node.Get("spec")) && !document.Neutral(v.Node.Get("strategy")) {
+	if several(v.Node.Get("spec")) && !document.Neutral(v.Node.Get("strategy")) {
 		d.Unsupported(document.Child(v, "strategy"), "this stage is repeated already, for each of its services and infrastructures, and how a looping strategy would go with that isn't documented; take the lists out and name what the matrix has (serviceRef: <+matrix.service>), or take the strategy out")
 	}
 }

@@ -20,6 +20,7 @@ const (
 // strategy.
 type Looping struct {
 	Doc            *yamldoc.Node // all of it; nil: there is none
+	Open           bool          // an input stands for it
 	Parallelism    yamldoc.Field[int]
 	Matrix         Matrix
 	Repeat         Repeat
@@ -36,6 +37,9 @@ func (l Looping) SkipsQueued() bool { return l.OnFailure.Value == skipQueued }
 
 // RunsAll says whether a failure skips none of them, where it is said.
 func (l Looping) RunsAll() bool { return l.OnFailure.Value == runAll }
+
+// Repeats says whether there is a strategy, or may be.
+func (l Looping) Repeats() bool { return l.Doc != nil || l.Open }
 
 // set says whether there is a strategy.
 func (l Looping) set() bool {
@@ -71,6 +75,7 @@ func LoopingOf(doc *yamldoc.Node) Looping {
 
 func (d steps) looping(l *Looping) func(yamldoc.Value) {
 	return func(v yamldoc.Value) {
+		l.Open = v.Is(yamldoc.Scalar) && !document.Neutral(v.Node)
 		if v.Is(yamldoc.Mapping) && len(v.Node.Entries) > 0 {
 			l.Doc = v.Node
 		}

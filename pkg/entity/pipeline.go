@@ -12,6 +12,7 @@ import (
 // Pipeline is a pipeline's document (semantics/pipeline §1.1).
 type Pipeline struct {
 	Doc                  *yamldoc.Node // all of it
+	Linked               bool          // to a template that nobody has put in its place
 	Identifier, Name     yamldoc.Field[string]
 	Stages               StageList
 	Variables            []Variable
@@ -27,6 +28,7 @@ type Pipeline struct {
 type StageList struct {
 	Items []StageItem
 	Line  int
+	Open  bool // there will be others, or there may be: it is an insert, or an input stands for it
 }
 
 // StageItem is an item of a list of stages: a stage, stages that run at the
@@ -66,7 +68,7 @@ func (l StageList) All() []*Stage {
 func (d pipelines) pipeline(v yamldoc.Value, e *Entity) *Pipeline {
 	p := &Pipeline{Doc: v.Node}
 	d.Fields(v, document.Merge(d.meta(e), d.pipelineKeys(p), document.Keys{
-		"template":          d.link,
+		"template":          noted(&p.Linked, d.link),
 		"notificationRules": notifications(d).notificationRules(&p.NotificationRules),
 	}, d.codebase(v)))
 	d.Need(v, "identifier", "name")
@@ -107,14 +109,17 @@ func (d pipelines) codebase(v yamldoc.Value) document.Keys {
 
 // stages decodes a list of stages; ids are the identifiers of the pipeline.
 func (d pipelines) stages(v yamldoc.Value, ids document.Seen) StageList {
-	out := StageList{Line: line(v)}
+	out := StageList{Line: line(v), Open: v.Is(yamldoc.Scalar)}
 	for item := range d.Items(v) {
 		var one StageItem
 		d.Named(item, "stageItem")
 		d.Fields(item, document.Keys{
 			"stage":    func(v yamldoc.Value) { one.Stage = d.stage(v, ids) },
 			"parallel": func(v yamldoc.Value) { one.Parallel = d.parallelStages(v, ids) },
-			"insert":   d.insert("stages", func(v yamldoc.Value) { one.Insert = d.stages(v, ids) }),
+			"insert": func(v yamldoc.Value) {
+				d.insert("stages", func(v yamldoc.Value) { one.Insert = d.stages(v, ids) })(v)
+				one.Insert.Open = true
+			},
 		})
 		d.OneOf(item, "stage", "parallel", "insert")
 		out.Items = append(out.Items, one)

@@ -29,6 +29,8 @@ func otherStageTypes() []string {
 // Stage is a stage (semantics/pipeline §1.2).
 type Stage struct {
 	Doc               *yamldoc.Node // all of it
+	Linked            bool          // to a template that nobody has put in its place
+	Open              bool          // an input stands for all that it runs
 	Identifier        yamldoc.Field[string]
 	Name              yamldoc.Field[string]
 	Description       yamldoc.Field[string]
@@ -50,6 +52,12 @@ type Stage struct {
 	Chain         *Chain      // of a Pipeline stage
 	Steps         StepList
 	RollbackSteps StepList
+}
+
+// DeploysNothing says whether the stage is of a type whose stages run steps and
+// deploy nothing.
+func (s *Stage) DeploysNothing() bool {
+	return s.Type.Value == StageCustom || s.Type.Value == stageApproval
 }
 
 // The types of a stage's RunMode.
@@ -99,8 +107,11 @@ func (d pipelines) stageKeys(s *Stage, typ string) document.Keys {
 		"description": d.Text(&s.Description),
 		"tags":        d.Texts(&s.Tags),
 		"type":        d.Supported(&s.Type, "stage type", []string{StageDeployment, stageApproval, StageCustom, stagePipeline}, otherStageTypes()...),
-		"spec":        func(v yamldoc.Value) { d.stageSpec(v, typ, s) },
-		"when":        d.when(&s.When, "pipelineStatus"),
+		"spec": func(v yamldoc.Value) {
+			s.Open = v.Is(yamldoc.Scalar)
+			d.stageSpec(v, typ, s)
+		},
+		"when": d.when(&s.When, "pipelineStatus"),
 		"variables": func(v yamldoc.Value) {
 			s.VariablesDoc = v.Node
 			d.variables(&s.Variables)(v)
@@ -111,7 +122,7 @@ func (d pipelines) stageKeys(s *Stage, typ string) document.Keys {
 		"strategy":          steps(d).looping(&s.Loop),
 		"runMode":           func(v yamldoc.Value) { d.runMode(v, s) },
 		"dependsOn":         d.Never("stages run in the order in which they are written, and beside each other in parallel blocks; write them so in place of dependsOn"),
-		"template":          d.link,
+		"template":          noted(&s.Linked, d.link),
 	}
 	if typ == stagePipeline {
 		known["delegateSelectors"] = d.Never("a Pipeline stage runs nothing on a delegate; give selectors to the other pipeline")
@@ -143,12 +154,15 @@ func (d pipelines) stageSpec(v yamldoc.Value, typ string, s *Stage) {
 		p.deployment = lane.Type
 	}
 	known := document.Keys{
-		"execution":   func(v yamldoc.Value) { d.execution(v, p, s) },
+		"execution": func(v yamldoc.Value) {
+			s.Open = v.Is(yamldoc.Scalar)
+			d.execution(v, p, s)
+		},
 		"description": document.Nothing,
 	}
 	switch typ {
 	case StageDeployment:
-		s.Deployment = &Deployment{Several: Several(v.Node)}
+		s.Deployment = &Deployment{Several: several(v.Node)}
 		d.Fields(v, document.Merge(known, deployments(d).deployment(s.Deployment, p)))
 		d.Need(v, "execution")
 		deployments(d).madeAlone(v)

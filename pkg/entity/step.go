@@ -20,6 +20,7 @@ const maxGroupDepth = 10
 type StepList struct {
 	Items []StepItem
 	Line  int
+	Open  bool // as of a StageList
 }
 
 // StepItem is an item of a list of steps. Exactly one field is set; none for
@@ -47,6 +48,7 @@ func (l StepList) Flat() []StepItem {
 // Step is a step (semantics/pipeline §1.3).
 type Step struct {
 	Doc               *yamldoc.Node // all of it
+	Linked            bool          // to a template that nobody has put in its place
 	Identifier        yamldoc.Field[string]
 	Name              yamldoc.Field[string]
 	Description       yamldoc.Field[string]
@@ -63,6 +65,7 @@ type Step struct {
 // StepGroup is a group of steps (semantics/pipeline §1.3).
 type StepGroup struct {
 	Doc               *yamldoc.Node // all of it
+	Linked            bool          // to a template that nobody has put in its place
 	Identifier        yamldoc.Field[string]
 	Name              yamldoc.Field[string]
 	Description       yamldoc.Field[string]
@@ -93,7 +96,7 @@ type place struct {
 // steps decodes a list of steps; ids are the identifiers of its container,
 // which a parallel block shares (semantics/pipeline §1.3).
 func (d steps) steps(v yamldoc.Value, p place, ids document.Seen) StepList {
-	out := StepList{Line: line(v)}
+	out := StepList{Line: line(v), Open: v.Is(yamldoc.Scalar)}
 	for item := range d.Items(v) {
 		var one StepItem
 		d.Named(item, "stepItem")
@@ -101,7 +104,10 @@ func (d steps) steps(v yamldoc.Value, p place, ids document.Seen) StepList {
 			"step":      func(v yamldoc.Value) { one.Step = d.step(v, p, ids) },
 			"stepGroup": func(v yamldoc.Value) { one.Group = d.stepGroup(v, p, ids) },
 			"parallel":  func(v yamldoc.Value) { one.Parallel = d.parallelSteps(v, p, ids) },
-			"insert":    d.insert("steps", func(v yamldoc.Value) { one.Insert = d.steps(v, p, ids) }),
+			"insert": func(v yamldoc.Value) {
+				d.insert("steps", func(v yamldoc.Value) { one.Insert = d.steps(v, p, ids) })(v)
+				one.Insert.Open = true
+			},
 		})
 		d.OneOf(item, "step", "stepGroup", "parallel", "insert")
 		out.Items = append(out.Items, one)
@@ -171,7 +177,7 @@ func (d steps) stepKeys(v yamldoc.Value, s *Step, p place) document.Keys {
 		"delegateSelectors": d.Words(&s.DelegateSelectors),
 		"strategy":          d.looping(&s.Loop),
 		"enforce":           d.Refuse("policies (enforce) aren't supported"),
-		"template":          d.link,
+		"template":          noted(&s.Linked, d.link),
 	}
 }
 
@@ -390,7 +396,7 @@ func (d steps) groupKeys(g *StepGroup, p, inner place) document.Keys {
 		"failureStrategies": d.failureStrategies(&g.FailureStrategies, level{node: "stepGroup", stage: p.stage, rollback: p.rollback}),
 		"delegateSelectors": d.Words(&g.DelegateSelectors),
 		"strategy":          d.looping(&g.Loop),
-		"template":          d.link,
+		"template":          noted(&g.Linked, d.link),
 		"stepGroupInfra": func(v yamldoc.Value) {
 			g.Containerized = v.Is(yamldoc.Mapping)
 			containers(d).infra(v, p)

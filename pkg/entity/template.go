@@ -111,6 +111,14 @@ func (d *decoder) link(v yamldoc.Value) {
 	d.Need(v, "templateRef")
 }
 
+// noted is a rule that says that its key was there.
+func noted(is *bool, rule document.Rule) document.Rule {
+	return func(v yamldoc.Value) {
+		*is = true
+		rule(v)
+	}
+}
+
 // linked says whether a node is made of a template, which has been checked to
 // have the keys that the node must have.
 func linked(v yamldoc.Value) bool { return v.Node.Get("template") != nil }

@@ -65,7 +65,7 @@ func differenceOf(stage *plan.Node, states map[plan.NodeID]plan.State, compares 
 	st := states[stage.ID]
 	d := Difference{Stage: stage.Identifier, Status: st.Status, Message: st.Message, Changed: []string{}}
 	if to := stage.Deploys(st); to != nil {
-		d.Deploys = &Deploys{Service: to.ServiceRef, Environment: to.EnvironmentRef, Infrastructure: to.Infrastructure.Text("identifier")}
+		d.Deploys = &Deploys{Service: to.ServiceRef, Environment: to.EnvironmentRef, Infrastructure: to.InfrastructureID()}
 	}
 	for _, c := range stage.Children {
 		if !compares[c.Type] {

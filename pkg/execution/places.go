@@ -116,10 +116,7 @@ func (s *Service) places(ctx context.Context, e store.Execution, p *plan.Plan) (
 		if d == nil || d.Service == nil {
 			continue
 		}
-		at := Place{Service: d.ServiceRef, Environment: d.EnvironmentRef}
-		if id := d.Infrastructure.Get("identifier"); id != nil {
-			at.Infrastructure = id.Value
-		}
+		at := Place{Service: d.ServiceRef, Environment: d.EnvironmentRef, Infrastructure: d.InfrastructureID()}
 		if !slices.Contains(out, at) {
 			out = append(out, at)
 		}

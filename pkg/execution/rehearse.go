@@ -191,7 +191,7 @@ func (h *rehearsal) deploys(n *plan.Node, out *Rehearsed) {
 		h.states[n.ID] = plan.State{Deployment: d}
 	}
 	d := n.Deploys(h.states[n.ID])
-	out.Deploys = &Deploys{Service: d.ServiceRef, Environment: d.EnvironmentRef, Infrastructure: d.Infrastructure.Text("identifier")}
+	out.Deploys = &Deploys{Service: d.ServiceRef, Environment: d.EnvironmentRef, Infrastructure: d.InfrastructureID()}
 }
 
 // loop finds a loop's iterations, or shows its template where only the run

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"strings"
 
+	"github.com/slipway-cd/slipway/pkg/entity"
 	"github.com/slipway-cd/slipway/pkg/fault"
 	"github.com/slipway-cd/slipway/pkg/input"
 	"github.com/slipway-cd/slipway/pkg/ref"
@@ -133,7 +134,7 @@ func (b *build) sets(ids []string) ([]input.Source, error) {
 	for _, id := range ids {
 		set, err := b.set(ref.InputSet, id)
 		if err == nil {
-			out = append(out, input.Source{Doc: set.Get("pipeline"), Lenient: true, Set: true})
+			out = append(out, input.Source{Doc: setValues(set), Lenient: true, Set: true})
 			continue
 		}
 		if !fault.Is(err, fault.NotFound) {
@@ -157,22 +158,23 @@ func (b *build) sets(ids []string) ([]input.Source, error) {
 
 // overlaid reads the sets of an overlay.
 func (b *build) overlaid(id string, overlay *yamldoc.Node) ([]input.Source, error) {
-	refs := overlay.Get("inputSetReferences")
-	if refs == nil {
-		return nil, nil
-	}
 	var out []input.Source
-	for _, item := range refs.Items {
-		set, err := b.set(ref.InputSet, item.Value)
+	for _, name := range entity.DecodePart(ref.OverlayInputSet, overlay, yamldoc.NewReport(""), entity.Options{}).OverlayInputSet.Sets {
+		set, err := b.set(ref.InputSet, name.Value)
 		if fault.Is(err, fault.NotFound) {
-			return nil, fault.New(fault.NotFound, "overlay %s names the input set %q, which pipeline %s doesn't have", id, item.Value, b.pipeline.Key.ID)
+			return nil, fault.New(fault.NotFound, "overlay %s names the input set %q, which pipeline %s doesn't have", id, name.Value, b.pipeline.Key.ID)
 		}
 		if err != nil {
 			return nil, err
 		}
-		out = append(out, input.Source{Doc: set.Get("pipeline"), Lenient: true, Set: true})
+		out = append(out, input.Source{Doc: setValues(set), Lenient: true, Set: true})
 	}
 	return out, nil
+}
+
+// setValues are those of an input set as it was saved.
+func setValues(set *yamldoc.Node) *yamldoc.Node {
+	return entity.DecodePart(ref.InputSet, set, yamldoc.NewReport(""), entity.Options{}).InputSet.Values
 }
 
 // set reads an input set or an overlay of the pipeline.

@@ -5,6 +5,7 @@ import (
 	"regexp"
 	"strings"
 
+	"github.com/slipway-cd/slipway/pkg/entity"
 	"github.com/slipway-cd/slipway/pkg/yamldoc"
 )
 
@@ -32,10 +33,9 @@ func (s *stage) export(scope, alias string) export {
 }
 
 // published adds what a step publishes.
-func (s *stage) published(step *yamldoc.Node, looped bool) {
-	alias := step.At("spec", "outputAlias")
-	if key := alias.Get("key"); key != nil {
-		s.exports = append(s.exports, published{s.export(text(alias.Get("scope")), key.Value), looped || step.Get("strategy") != nil, key})
+func (s *stage) published(step *entity.Step, looped bool) {
+	if key, scope := entity.OutputAlias(step.Doc); key != nil {
+		s.exports = append(s.exports, published{s.export(scope, key.Value), looped || step.Loop.Repeats(), key})
 	}
 }
 

@@ -5,9 +5,8 @@
 // input, a template or an outcome pass; pkg/resolve decides about them when
 // they are needed. Keys and the syntax of expressions are pkg/entity's.
 //
-// It reads documents by their keys: what it looks for may stand in any text of
-// one, at places of which a typed pipeline has no field, and in parts that a
-// template has yet to bring.
+// What a name can mean comes from the typed pipeline. Where names stand is
+// looked for in the document itself: they may stand in any text of one.
 package lint
 
 import (
@@ -15,6 +14,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/slipway-cd/slipway/pkg/entity"
 	"github.com/slipway-cd/slipway/pkg/expr"
 	"github.com/slipway-cd/slipway/pkg/resolve"
 	"github.com/slipway-cd/slipway/pkg/yamldoc"
@@ -23,17 +23,17 @@ import (
 // Unresolvable is the code of a finding about a name that never has a value.
 const Unresolvable = "UNRESOLVABLE_EXPRESSION"
 
-// Names reports the expressions of a pipeline, given as the value of the root
-// key, that name no variable, stage or step that the pipeline has. Where a run
+// Names reports the expressions of a pipeline that name no variable, stage or
+// step that the pipeline has. Where a run
 // would fail it is an error. It is a warning in a condition, where such a name
 // is null, and in a message or a description, where it fails nothing
 // (semantics/pipeline §3.5).
-func Names(pipeline *yamldoc.Node, r *yamldoc.Report) {
-	if pipeline.Get("template") != nil {
+func Names(pipeline *entity.Pipeline, r *yamldoc.Report) {
+	if pipeline.Linked {
 		return // the template says what there is
 	}
 	c := &checker{report: r, pipeline: outline(pipeline)}
-	c.walk(yamldoc.Sub(pipeline, ""), nil, false)
+	c.walk(yamldoc.Sub(pipeline.Doc, ""), nil, false)
 	c.exports()
 }
 

@@ -6,7 +6,9 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/slipway-cd/slipway/pkg/entity"
 	"github.com/slipway-cd/slipway/pkg/lint"
+	"github.com/slipway-cd/slipway/pkg/ref"
 	"github.com/slipway-cd/slipway/pkg/yamldoc"
 )
 
@@ -92,13 +94,18 @@ func TestNames(t *testing.T) {
 	}
 }
 
+// pipelineOf decodes a pipeline, whatever else is wrong with it.
+func pipelineOf(doc *yamldoc.Node) *entity.Pipeline {
+	return entity.DecodePart(ref.Pipeline, doc, yamldoc.NewReport(""), entity.Options{}).Pipeline
+}
+
 func findings(t *testing.T, text string) string {
 	t.Helper()
 	docs, report := yamldoc.Parse("p.yaml", []byte(text))
 	if report.Failed() {
 		t.Fatal(report.Err())
 	}
-	lint.Names(docs[0].Get("pipeline"), report)
+	lint.Names(pipelineOf(docs[0].Get("pipeline")), report)
 	var lines []string
 	for _, f := range report.Findings() {
 		lines = append(lines, f.String())
@@ -143,6 +150,7 @@ pipeline:
   stages:
     - stage:
         identifier: a
+        type: Custom
         spec:
           execution:
             steps:
@@ -151,9 +159,10 @@ pipeline:
               - stepGroup: {identifier: g, strategy: {parallelism: 2}, steps: [{step: {identifier: l, spec: {outputAlias: {key: many, scope: Stage}}}}]}
     - stage:
         identifier: b
+        type: Custom
         spec: {execution: {steps: [{step: {identifier: x, spec: {script: "@here"}}}]}}
 `
-	const looped = `p.yaml:11:129 "many" is published in a loop; every iteration would publish the same name [LOOPED_ALIAS]`
+	const looped = `p.yaml:12:129 "many" is published in a loop; every iteration would publish the same name [LOOPED_ALIAS]`
 	for script, want := range map[string]string{
 		`<+exportedVariables.getValue('pipeline.made.x')>`: "",
 		`<+exportedVariables.getValue('pipeline.maid.x')>`: `no step publishes its outputs as "maid" in its pipeline`,
@@ -204,7 +213,7 @@ func TestNamesOfProvisioners(t *testing.T) {
 	} {
 		docs, report := yamldoc.Parse("p.yaml", []byte("identifier: p\nstages: [{stage: {identifier: d, type: Deployment, spec: {environment: {environmentRef: dev"+tt.environment+
 			"}, execution: {steps: [{step: {identifier: say, type: ShellScript, spec: {script: <+provisioner.Cluster>}}}]}}}}]\n"))
-		lint.Names(docs[0], report)
+		lint.Names(pipelineOf(docs[0]), report)
 		got := ""
 		if err := report.Err(); err != nil {
 			got = err.Error()
@@ -212,5 +221,43 @@ func TestNamesOfProvisioners(t *testing.T) {
 		if !strings.Contains(got, tt.want) || tt.want == "" && got != "" {
 			t.Errorf("%s: found %q; want %q", name, got, tt.want)
 		}
+	}
+}
+
+// Of what isn't all there yet nothing is said: what an input stands for, what a
+// template leaves to others, and what another template will bring.
+func TestWhatIsOpenMayHoldAnything(t *testing.T) {
+	t.Parallel()
+	const reads = `{step: {identifier: say, type: ShellScript, spec: {script: "<+steps.other.output.x> <+pipeline.stages.other.status>"}}}`
+	stage := func(spec string) string {
+		return "pipeline:\n  stages:\n    - stage: {identifier: a, type: Custom, " + spec + "}\n"
+	}
+	const noStep, noStage = `the stage a has no step "other"`, `the pipeline has no stage "other"`
+	for name, tt := range map[string]struct {
+		doc  string
+		want []string
+	}{
+		"all there":                      {stage("spec: {execution: {steps: [" + reads + "]}}"), []string{noStep, noStage}},
+		"an insert among the steps":      {stage("spec: {execution: {steps: [" + reads + ", {insert: {identifier: i, name: i, steps: []}}]}}"), []string{noStage}},
+		"an input for the rollback":      {stage("spec: {execution: {steps: [" + reads + "], rollbackSteps: <+input>}}"), []string{noStage}},
+		"a step of a template":           {stage("spec: {execution: {steps: [" + reads + ", {step: {identifier: b, template: {templateRef: t}}}]}}"), []string{noStage}},
+		"a group of a template":          {stage("spec: {execution: {steps: [" + reads + ", {stepGroup: {identifier: b, template: {templateRef: t}}}]}}"), []string{noStage}},
+		"a step in an insert is checked": {stage("spec: {execution: {steps: [{insert: {identifier: i, name: i, steps: [" + reads + "]}}]}}"), []string{noStage}},
+		"an insert among the stages":     {stage("spec: {execution: {steps: ["+reads+"]}}") + "    - insert: {identifier: i, name: i, stages: []}\n", []string{noStep}},
+		"a copy of a step": {stage("spec: {execution: {steps: [" + strings.Replace(reads, "steps.other", "steps.many_1", 1) +
+			", {step: {identifier: many, strategy: <+input>}}]}}"), []string{noStage}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			got := findings(t, tt.doc)
+			for _, want := range tt.want {
+				if !strings.Contains(got, want) {
+					t.Errorf("found %q; want %q", got, want)
+				}
+			}
+			if n := strings.Count(got, "[UNRESOLVABLE_EXPRESSION]"); n != len(tt.want) {
+				t.Errorf("found %q; want %d findings", got, len(tt.want))
+			}
+		})
 	}
 }

@@ -1,7 +1,6 @@
 package lint
 
 import (
-	"github.com/slipway-cd/slipway/pkg/document"
 	"github.com/slipway-cd/slipway/pkg/entity"
 	"github.com/slipway-cd/slipway/pkg/yamldoc"
 )
@@ -42,22 +41,23 @@ const (
 	no
 )
 
-func outline(pipeline *yamldoc.Node) parts {
+func outline(pipeline *entity.Pipeline) parts {
 	p := parts{
-		variables: variables(pipeline.Get("variables")), byNode: map[*yamldoc.Node]*stage{}, byID: map[string]*stage{}, exports: map[export]bool{},
+		variables: variables(pipeline.Variables), byNode: map[*yamldoc.Node]*stage{}, byID: map[string]*stage{}, exports: map[export]bool{},
 	}
-	p.collect(pipeline.Get("stages"))
+	p.collect(pipeline.Stages)
 	return p
 }
 
-// collect adds the stages of a list.
-func (p *parts) collect(list *yamldoc.Node) {
-	p.open = p.open || list != nil && list.Kind == yamldoc.Scalar
-	for _, item := range list.List() {
-		p.collect(item.Get("parallel"))
-		p.open = p.open || item.Get("insert") != nil
-		if n := item.Get("stage"); n != nil {
-			p.add(n, stageOf(n))
+// collect adds the stages of a list. What is in an insert isn't all that will be
+// there.
+func (p *parts) collect(list entity.StageList) {
+	p.open = p.open || list.Open
+	for _, item := range list.Items {
+		p.collect(item.Parallel)
+		p.collect(item.Insert)
+		if item.Stage != nil {
+			p.add(item.Stage.Doc, stageOf(item.Stage))
 		}
 	}
 }
@@ -87,48 +87,43 @@ func (p *parts) add(n *yamldoc.Node, s *stage) {
 // begin with it (semantics/pipeline §3.5).
 func (p *parts) hasNode(id string) bool { return p.nodes.open || p.ids.has(id) || p.nodes.has(id) }
 
-func stageOf(n *yamldoc.Node) *stage {
-	s := &stage{id: text(n.Get("identifier")), variables: variables(n.Get("variables")), open: n.Get("template") != nil, chains: text(n.Get("type")) == "Pipeline"}
-	spec := n.Get("spec")
-	looped := n.Get("strategy") != nil || entity.Several(spec)
-	s.looped = looped
-	s.deploys = deploys(text(n.Get("type")), spec)
-	for _, list := range []string{"steps", "rollbackSteps"} {
-		s.collect(spec.At("execution", list), looped)
+func stageOf(of *entity.Stage) *stage {
+	s := &stage{
+		id: of.Identifier.Value, variables: variables(of.Variables), looped: of.Loop.Repeats(), chains: of.Chain != nil,
+		open: of.Linked || of.Open || of.Deployment == nil && of.Chain == nil && !of.DeploysNothing(),
 	}
-	s.makes = makes(n, spec)
-	for _, list := range []string{"steps", "rollbackSteps"} {
-		s.collect(spec.At("environment", "provisioner", list), looped)
-		s.collect(spec.At("infrastructure", "infrastructureDefinition", "provisioner", list), looped)
+	if d := of.Deployment; d != nil {
+		s.looped = s.looped || d.Several
 	}
-	s.open = s.open || spec != nil && spec.Kind == yamldoc.Scalar
+	s.deploys, s.makes = deploys(of, s.open), makes(of, s.open)
+	s.collect(of.Steps, s.looped)
+	s.collect(of.RollbackSteps, s.looped)
+	if d := of.Deployment; d != nil {
+		s.collect(d.Provisioner.Steps, s.looped)
+		s.collect(d.Provisioner.RollbackSteps, s.looped)
+	}
 	return s
 }
 
-// deploys says whether a stage has something to deploy to. A stage of another
-// type than Deployment may still name an environment.
-func deploys(typ string, spec *yamldoc.Node) answer {
-	if spec == nil || typ == "" {
+// deploys says whether a stage has something to deploy to; open says that it
+// isn't all there.
+func deploys(s *entity.Stage, open bool) answer {
+	switch {
+	case s.Deployment != nil:
+		return yes
+	case open || !s.DeploysNothing():
 		return unknown
 	}
-	for _, e := range spec.Entries {
-		if e.Key != "execution" && e.Key != "description" {
-			return yes
-		}
-	}
-	if typ == "Custom" || typ == "Approval" {
-		return no
-	}
-	return unknown
+	return no
 }
 
 // makes says whether a stage has steps that make what it deploys to.
-func makes(stage, spec *yamldoc.Node) answer {
-	environment := spec.Get("environment")
+func makes(s *entity.Stage, open bool) answer {
+	d := s.Deployment
 	switch {
-	case !document.Neutral(environment.Get("provisioner")):
+	case d != nil && (len(d.Provisioner.Steps.Items) > 0 || d.Provisioner.Steps.Open):
 		return yes
-	case stage.Get("template") != nil || spec == nil || spec.Kind != yamldoc.Mapping || environment != nil && environment.Kind != yamldoc.Mapping || spec.Get("infrastructure") != nil:
+	case open || d != nil && !d.Environment.Ref.Set && !d.Environment.From.Set && !d.Group.Ref.Set && len(d.Environments.Values) == 0:
 		return unknown
 	}
 	return no
@@ -136,44 +131,39 @@ func makes(stage, spec *yamldoc.Node) answer {
 
 // collect adds the steps of a list, and those of its groups; looped says that
 // they are within a loop.
-func (s *stage) collect(list *yamldoc.Node, looped bool) {
-	s.open = s.open || list != nil && list.Kind == yamldoc.Scalar
-	for _, item := range list.List() {
-		s.collect(item.Get("parallel"), looped)
-		s.open = s.open || item.Get("insert") != nil
-		for _, key := range []string{"step", "stepGroup"} {
-			n := item.Get(key)
-			if n == nil {
-				continue
-			}
-			id := text(n.Get("identifier"))
-			s.steps.add(id)
-			s.open = s.open || n.Get("template") != nil
-			if n.Get("strategy") != nil {
-				s.loops.add(id)
-			}
-			s.published(n, looped)
-			inner := looped || n.Get("strategy") != nil
-			s.collect(n.Get("steps"), inner)
-			s.collect(n.Get("rollbackSteps"), inner)
+func (s *stage) collect(list entity.StepList, looped bool) {
+	s.open = s.open || list.Open
+	for _, item := range list.Items {
+		s.collect(item.Parallel, looped)
+		s.collect(item.Insert, looped)
+		if step := item.Step; step != nil {
+			s.add(step.Identifier.Value, step.Linked, step.Loop)
+			s.published(step, looped)
 		}
+		if g := item.Group; g != nil {
+			s.add(g.Identifier.Value, g.Linked, g.Loop)
+			s.collect(g.Steps, looped || g.Loop.Repeats())
+			s.collect(g.RollbackSteps, looped || g.Loop.Repeats())
+		}
+	}
+}
+
+// add adds a step or a step group.
+func (s *stage) add(id string, linked bool, loop entity.Looping) {
+	s.steps.add(id)
+	s.open = s.open || linked
+	if loop.Repeats() {
+		s.loops.add(id)
 	}
 }
 
 // has says whether the stage has a step or a step group, or the copy of one.
 func (s *stage) has(id string) bool { return s.steps.has(id) || s.loops.copied(id) }
 
-func variables(list *yamldoc.Node) nameset {
+func variables(list []entity.Variable) nameset {
 	var names nameset
-	for _, item := range list.List() {
-		names.add(text(item.Get("name")))
+	for _, v := range list {
+		names.add(v.Name.Value)
 	}
 	return names
-}
-
-func text(n *yamldoc.Node) string {
-	if n == nil {
-		return ""
-	}
-	return n.Value
 }

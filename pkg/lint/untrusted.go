@@ -220,3 +220,10 @@ func ownerBefore(path []string, s spot) string {
 	}
 	return last
 }
+
+func text(n *yamldoc.Node) string {
+	if n == nil {
+		return ""
+	}
+	return n.Value
+}

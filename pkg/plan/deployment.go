@@ -53,6 +53,10 @@ func (n *Node) Deploys(s State) *Deployment {
 	return s.Deployment
 }
 
+// InfrastructureID is the identifier of the infrastructure definition; empty of
+// what agents bring to clusters.
+func (d *Deployment) InfrastructureID() string { return d.Infrastructure.Text("identifier") }
+
 // Exclusive says whether only one stage at a time may deploy this service on
 // this infrastructure (semantics/pipeline §7.2).
 func (d *Deployment) Exclusive() bool {

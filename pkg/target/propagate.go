@@ -115,7 +115,7 @@ func (s *Stage) chosenBy(stage string) ([]plan.Choice, error) {
 	written := read(s.decoded(n.Doc))
 	c := plan.Choice{
 		Service: plan.Pick{Ref: d.ServiceRef, Unchecked: d.Unchecked}, Environment: plan.Pick{Ref: d.EnvironmentRef},
-		Infrastructure: plan.Pick{Ref: d.Infrastructure.Text("identifier")},
+		Infrastructure: plan.Pick{Ref: d.InfrastructureID()},
 	}
 	if len(written.services) == 1 {
 		c.Service.Inputs = written.services[0].Inputs
