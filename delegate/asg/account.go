@@ -23,8 +23,26 @@ const mostGroups = 100
 type account struct {
 	*aws.Access
 	groups    *autoscaling.Client
-	machines  *ec2.Client
+	machines  machines
 	balancers *alb.Balancers
+}
+
+// machines are the calls of EC2 that the groups' templates take. The client itself
+// isn't kept: the linker drops no method of a type that reflection may come to, and
+// this one's are a fifth of the program.
+type machines struct {
+	CreateLaunchTemplate           func(context.Context, *ec2.CreateLaunchTemplateInput, ...func(*ec2.Options)) (*ec2.CreateLaunchTemplateOutput, error)
+	CreateLaunchTemplateVersion    func(context.Context, *ec2.CreateLaunchTemplateVersionInput, ...func(*ec2.Options)) (*ec2.CreateLaunchTemplateVersionOutput, error)
+	DescribeLaunchTemplateVersions func(context.Context, *ec2.DescribeLaunchTemplateVersionsInput, ...func(*ec2.Options)) (*ec2.DescribeLaunchTemplateVersionsOutput, error)
+	DeleteLaunchTemplate           func(context.Context, *ec2.DeleteLaunchTemplateInput, ...func(*ec2.Options)) (*ec2.DeleteLaunchTemplateOutput, error)
+}
+
+func machinesOf(cfg sdk.Config) machines {
+	c := ec2.NewFromConfig(cfg)
+	return machines{
+		CreateLaunchTemplate: c.CreateLaunchTemplate, CreateLaunchTemplateVersion: c.CreateLaunchTemplateVersion,
+		DescribeLaunchTemplateVersions: c.DescribeLaunchTemplateVersions, DeleteLaunchTemplate: c.DeleteLaunchTemplate,
+	}
 }
 
 func open(ctx context.Context, accesses *aws.Accesses, in task.AWS, execution string) (account, error) {
@@ -33,7 +51,7 @@ func open(ctx context.Context, accesses *aws.Accesses, in task.AWS, execution st
 		return account{}, err
 	}
 	return account{
-		Access: access, groups: autoscaling.NewFromConfig(access.Config), machines: ec2.NewFromConfig(access.Config), balancers: alb.New(access),
+		Access: access, groups: autoscaling.NewFromConfig(access.Config), machines: machinesOf(access.Config), balancers: alb.New(access),
 	}, nil
 }
 
