@@ -11,6 +11,7 @@ import (
 	"fmt"
 	"regexp"
 	"slices"
+	"strings"
 
 	"github.com/slipway-cd/slipway/pkg/document"
 	"github.com/slipway-cd/slipway/pkg/fault"
@@ -43,13 +44,28 @@ func (s *stack) keys(d *document.Decoder) document.Keys {
 }
 
 // stackName is how CloudFormation has its stacks' names. An existing stack may be
-// named by its ARN, too.
-var stackName = regexp.MustCompile(`^([A-Za-z][A-Za-z0-9-]{0,127}|arn:[^ ]{1,1000})$`)
+// named by its ARN, too. How long they may be is apart from it: an expression that
+// counts takes longer to compile, at each start of any program that has it, than all
+// others together.
+var stackName = regexp.MustCompile(`^([A-Za-z][A-Za-z0-9-]*|arn:[^ ]+)$`)
+
+const (
+	longestName = 128
+	longestARN  = 1004
+)
+
+func isStack(name string) bool {
+	longest := longestName
+	if strings.HasPrefix(name, "arn:") {
+		longest = longestARN
+	}
+	return len(name) <= longest && stackName.MatchString(name)
+}
 
 func (s *stack) name(d *document.Decoder) document.Rule {
 	return func(v yamldoc.Value) {
 		s.Name = d.String(v)
-		if s.Name.Set && s.Name.Expr == "" && !stackName.MatchString(s.Name.Value) {
+		if s.Name.Set && s.Name.Expr == "" && !isStack(s.Name.Value) {
 			d.Errorf(v, document.BadIdentifier, "found the stack's name %q; want a letter, and then at most 127 letters, digits and '-'", yamldoc.Shorten(s.Name.Value))
 		}
 	}
