@@ -30,7 +30,7 @@ fuzz: FUZZTIME ?= 15s
 FUZZED := $(wildcard pkg/yamldoc pkg/entity pkg/expr pkg/input pkg/template pkg/trigger pkg/gitops/argo)
 
 # The CDK warns at length that this Node.js isn't the newest.
-SYNTH := JSII_SILENCE_WARNING_END_OF_LIFE_NODE_VERSION=1 CDK_OUTDIR=../cdk.out
+QUIET := JSII_SILENCE_WARNING_END_OF_LIFE_NODE_VERSION=1
 
 .PHONY: help
 help: ## Show this help
@@ -68,7 +68,7 @@ chaos: ## Make FAULTS (1000) random faults under load on one machine, a fifth as
 	go test ./internal/e2e -run '^(TestChaos|TestChaosOnAWS|TestFaultsOnAWS)$$' -count=1 -v -timeout 2h -faults $(or $(FAULTS),1000) -seed $(or $(SEED),0)
 
 .PHONY: counts
-counts: setup synth ## Count what all pipelines of docs/cost.md take of AWS, those of a thousand steps too
+counts: setup test-infra ## Count what all pipelines of docs/cost.md take of AWS, those of a thousand steps too
 	go test ./internal/e2e -run '^TestCountsOnAWS$$' -count=1 -v -timeout 1h -thousand
 
 .PHONY: bench
@@ -108,11 +108,13 @@ functions: ## Build the Lambda functions' zip files into dist/functions
 
 .PHONY: synth
 synth: functions ## Synthesize the CloudFormation templates into cdk.out
-	cd infra && $(SYNTH) go run .
+	cd infra && $(QUIET) CDK_OUTDIR=../cdk.out go run .
 
+# The tests of the functions build them for this machine, and install the templates that this leaves. To build them for
+# Lambda's processors, as "make functions" does, is to compile all that is in them once more.
 .PHONY: test-infra
-test-infra: synth ## Test the CDK app: its outline, rights, cdk-nag and cfn-lint
-	cd infra && go vet . && $(SYNTH) go test -count=1 .
+test-infra: ## Test the CDK app: its outline, rights, cdk-nag and cfn-lint; leave its templates in dist/test/cdk.out
+	cd infra && go vet . && $(QUIET) go test -vet=off -count=1 . -keep ../dist/test/cdk.out
 
 .PHONY: release-snapshot
 release-snapshot: $(GORELEASER) ## Make what a release consists of, without publishing it: archives, checksums, SBOMs, an image

@@ -2,8 +2,10 @@ package main
 
 import (
 	"encoding/json"
+	"flag"
 	"fmt"
 	"os"
+	"os/exec"
 	"path/filepath"
 	"strings"
 	"sync"
@@ -27,6 +29,12 @@ func variants() map[string]map[string]any {
 		},
 	}
 }
+
+// kept is relative to this folder.
+var kept = flag.String("keep", "", "folder to leave the stacks of a stage for development in, around empty functions: internal/e2e installs them")
+
+// programEnv makes the test binary the app itself.
+const programEnv = "INFRA_PROGRAM"
 
 var (
 	jsiiMu   sync.Mutex // jsii has one runtime for the process
@@ -59,6 +67,14 @@ func synthesize(tb testing.TB, variant string) string {
 	}
 	context := variants()[variant]
 	context["functions"] = zips
+	if variant == "dev" {
+		if *kept != "" {
+			out = *kept
+		}
+		byProgram(tb, out, context)
+		outputs[variant] = out
+		return out
+	}
 	app := awscdk.NewApp(&awscdk.AppProps{Outdir: jsii.String(out), Context: &context})
 	if err := Build(app); err != nil {
 		tb.Fatal(err)
@@ -68,10 +84,31 @@ func synthesize(tb testing.TB, variant string) string {
 	return out
 }
 
+// byProgram has the app itself synthesize, as the CDK's command line does.
+func byProgram(tb testing.TB, out string, context map[string]any) {
+	tb.Helper()
+	doc, err := json.Marshal(context)
+	if err != nil {
+		tb.Fatal(err)
+	}
+	if err := os.RemoveAll(out); err != nil {
+		tb.Fatal(err)
+	}
+	program := exec.CommandContext(tb.Context(), os.Args[0])
+	program.Env = append(os.Environ(), programEnv+"=1", "CDK_OUTDIR="+out, "CDK_CONTEXT_JSON="+string(doc))
+	if said, err := program.CombinedOutput(); err != nil {
+		tb.Fatalf("the app: %v\n%s", err, said)
+	}
+}
+
 // atExit are the folders that synthesize made.
 var atExit []string
 
 func TestMain(m *testing.M) {
+	if os.Getenv(programEnv) != "" {
+		main()
+		return
+	}
 	code := m.Run()
 	for _, dir := range atExit {
 		if err := os.RemoveAll(dir); err != nil {

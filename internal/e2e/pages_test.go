@@ -1,7 +1,6 @@
 package e2e_test
 
 import (
-	"os/exec"
 	"path/filepath"
 	"regexp"
 	"slices"
@@ -10,17 +9,13 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"github.com/slipway-cd/slipway/internal/e2e"
 	"github.com/slipway-cd/slipway/pkg/builtin"
 	"github.com/slipway-cd/slipway/pkg/step"
 	"github.com/slipway-cd/slipway/pkg/yamldoc"
 )
 
-// The folders whose pages are held against the program.
-const (
-	pagesFolder     = "../../docs/steps"
-	playbooksFolder = "../../docs/playbooks"
-)
+// pagesFolder has the pages that are held against the program.
+const pagesFolder = "../../docs/steps"
 
 // TestStepPages: every step type has a page and every page a type; it shows
 // the example that is run here and tells of the fields that there are.
@@ -96,39 +91,4 @@ func known(t *testing.T, typ step.Type, key string) bool {
 	docs, r := yamldoc.Parse("", []byte("{"+key+": }"))
 	typ.Decode(docs[0], r)
 	return !slices.ContainsFunc(r.Findings(), func(f yamldoc.Finding) bool { return f.Code == "UNKNOWN_KEY" })
-}
-
-// TestPlaybookCommands: what playbooks tell operators to type exists.
-func TestPlaybookCommands(t *testing.T) {
-	t.Parallel()
-	folder, err := e2e.CommandLine()
-	if err != nil {
-		t.Fatal(err)
-	}
-	program := filepath.Join(folder, "slipway")
-	help := func(words ...string) string {
-		out, err := exec.CommandContext(t.Context(), program, append(words, "--help")...).Output()
-		if err != nil || !strings.Contains(string(out), "\n  slipway "+strings.Join(words, " ")) {
-			t.Errorf("there is no command slipway %s", strings.Join(words, " "))
-		}
-		return string(out)
-	}
-	pages, err := filepath.Glob(filepath.Join(playbooksFolder, "*.md"))
-	if err != nil || len(pages) == 0 {
-		t.Fatalf("there are no playbooks: %v", err)
-	}
-	for _, page := range pages {
-		for _, m := range regexp.MustCompile("(?m)(?:^ *|`)slipway ([a-z]+)((?: [^`\n]+)?)").FindAllStringSubmatch(read(t, page), -1) {
-			said := help(m[1])
-			words := strings.Fields(m[2])
-			if len(words) > 0 && strings.Contains(said, "Available Commands:") && regexp.MustCompile("^[a-z]+$").MatchString(words[0]) {
-				said = help(m[1], words[0])
-			}
-			for _, w := range words {
-				if flag, _, _ := strings.Cut(w, "="); strings.HasPrefix(w, "-") && !strings.Contains(said, flag+" ") && !strings.Contains(said, flag+",") {
-					t.Errorf("%s: slipway %s has no flag %s", filepath.Base(page), m[1], flag)
-				}
-			}
-		}
-	}
 }

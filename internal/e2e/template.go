@@ -44,16 +44,16 @@ type resource struct {
 	Properties json.RawMessage
 }
 
-// readTemplate reads what "make synth" has made; it skips the test without it.
+// readTemplate reads what "make test-infra" has left; it skips the test without it.
 func readTemplate(tb testing.TB) template {
 	tb.Helper()
 	_, here, _, _ := runtime.Caller(0)
-	dir := filepath.Join(filepath.Dir(here), "../../cdk.out")
+	dir := filepath.Join(filepath.Dir(here), "../../dist/test/cdk.out")
 	t := template{functions: map[string]deployed{}, rights: map[string][]string{}, routes: map[string]string{}, functionOf: map[string]string{}}
 	for _, stack := range []string{"State", "Compute"} {
 		doc, err := os.ReadFile(filepath.Join(dir, stack+".template.json"))
 		if os.IsNotExist(err) {
-			tb.Skip("there is no synthesized template; make synth makes it")
+			tb.Skip("there is no synthesized template; make test-infra makes it")
 		}
 		if err == nil {
 			err = t.read(dir, doc)
