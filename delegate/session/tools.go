@@ -2,6 +2,8 @@ package session
 
 import (
 	"context"
+	"encoding/json"
+	"os"
 	"os/exec"
 	"path/filepath"
 	"regexp"
@@ -36,7 +38,14 @@ func (s *Sessions) Tools(ctx context.Context) []string {
 			continue
 		}
 		all.Go(func() {
-			if v := s.versionOf(ctx, file, args); v != "" {
+			v := ""
+			if s.LookPath("node") != "" {
+				v = installed(file, name)
+			}
+			if v == "" {
+				v = s.versionOf(ctx, file, args)
+			}
+			if v != "" {
 				mu.Lock()
 				defer mu.Unlock()
 				found = append(found, name+"="+v)
@@ -46,6 +55,29 @@ func (s *Sessions) Tools(ctx context.Context) []string {
 	all.Wait()
 	slices.Sort(found)
 	return found
+}
+
+// packages are the npm packages of programs whose version is their package's: to
+// start one takes up to a second of a processor.
+func packages() map[string]string { return map[string]string{"npm": "npm", "cdk": "aws-cdk"} }
+
+// installed is the version of a program as the package says that npm has installed
+// it from; empty if it comes from elsewhere.
+func installed(file, name string) string {
+	script, err := filepath.EvalSymlinks(file)
+	wanted := packages()[name]
+	if err != nil || wanted == "" {
+		return ""
+	}
+	doc, err := os.ReadFile(filepath.Join(filepath.Dir(script), "..", "package.json"))
+	if err != nil {
+		return ""
+	}
+	var p struct{ Name, Version string }
+	if json.Unmarshal(doc, &p) != nil || p.Name != wanted {
+		return ""
+	}
+	return version.FindString(p.Version)
 }
 
 func (s *Sessions) versionOf(ctx context.Context, file string, args []string) string {

@@ -238,7 +238,7 @@ func (a *AWS) delegate(tb testing.TB) {
 	ctx, cancel := context.WithCancel(context.WithoutCancel(tb.Context()))
 	d := agent.New(agent.Config{
 		URL: a.URL, Token: a.mint(tb, store.TokenDelegate), Name: "embedded", Tags: []string{"embedded"}, Capacity: 10,
-		Kinds: delegate.Kinds(delegate.Config{Cache: tb.TempDir()}), PullSecret: pullsecret.New(), Git: gitfetch.New(tb.TempDir(), gitfetch.HostKeys{}),
+		Kinds: WithoutTools(delegate.Kinds(delegate.Config{Cache: tb.TempDir()})), PullSecret: pullsecret.New(), Git: gitfetch.New(tb.TempDir(), gitfetch.HostKeys{}),
 		HTTP: &http.Client{Transport: repeater{&a.repeats}},
 		Log:  slog.New(slog.NewTextHandler(tb.Output(), &slog.HandlerOptions{Level: slog.LevelWarn})),
 	})

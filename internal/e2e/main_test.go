@@ -38,6 +38,7 @@ const (
 	cacheEnv    = "E2E_CACHE"    // the folder of what the delegate keeps
 	journalEnv  = "E2E_JOURNAL"  // the folder of the delegate's journal
 	spotEnv     = "E2E_SPOT"     // where a stand-in of Spot is
+	toolsEnv    = "E2E_TOOLS"    // set: the delegate looks which programs its machine has
 	pollEnv     = "E2E_POLL"     // how often the delegate asks for new versions, whatever triggers say
 )
 
@@ -71,10 +72,14 @@ func TestMain(m *testing.M) {
 			Ready:  func(i wire.Info) { fmt.Printf("%s %s\n", i.URL, i.Token) },
 		})
 	case os.Getenv(delegateEnv) != "":
+		kinds := delegate.Kinds(delegate.Config{Cache: cmp.Or(os.Getenv(cacheEnv), os.TempDir()), Orphan: time.Minute, Via: viaSpot()})
+		if os.Getenv(toolsEnv) == "" {
+			kinds = e2e.WithoutTools(kinds)
+		}
 		capacity, _ := strconv.Atoi(os.Getenv(capacityEnv)) // without it the agent's own
 		err = agent.New(agent.Config{
 			Capacity: capacity,
-			URL:      os.Getenv(addrEnv), Token: os.Getenv(tokenEnv), Name: os.Getenv(delegateEnv), Kinds: polling(delegate.Kinds(delegate.Config{Cache: cmp.Or(os.Getenv(cacheEnv), os.TempDir()), Orphan: time.Minute, Via: viaSpot()})),
+			URL:      os.Getenv(addrEnv), Token: os.Getenv(tokenEnv), Name: os.Getenv(delegateEnv), Kinds: polling(kinds),
 			Drain: time.Minute, Journal: os.Getenv(journalEnv),
 		}).Run(ctx)
 	default:

@@ -57,7 +57,7 @@ func toolMachine(t *testing.T, s *e2e.Server, w *testaws.World, cache, folder st
 	return []string{
 		delegateEnv + "=account", addrEnv + "=" + s.URL, tokenEnv + "=" + delegateToken(t, s), cacheEnv + "=" + cache, journalEnv + "=" + filepath.Join(cache, "journal"),
 		"AWS_ENDPOINT_URL=" + w.Endpoint, "AWS_ACCESS_KEY_ID=AKIA", "AWS_SECRET_ACCESS_KEY=s", "AWS_EC2_METADATA_DISABLED=true",
-		"PATH=" + folder + string(os.PathListSeparator) + os.Getenv("PATH"),
+		toolsEnv + "=1", "PATH=" + folder + string(os.PathListSeparator) + os.Getenv("PATH"),
 	}
 }
 

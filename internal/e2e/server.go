@@ -45,8 +45,23 @@ type Server struct {
 // memory for rendering; 0: as much as by default.
 func Kinds(memory int64) func(cache string) map[task.Kind]executor.Kind {
 	return func(cache string) map[task.Kind]executor.Kind {
-		return delegate.Kinds(delegate.Config{Cache: cache, RenderMemory: memory})
+		return WithoutTools(delegate.Kinds(delegate.Config{Cache: cache, RenderMemory: memory}))
 	}
+}
+
+// WithoutTools are kinds whose delegate asks no program of its machine for its
+// version, which takes longer than most tests do.
+func WithoutTools(kinds map[task.Kind]executor.Kind) map[task.Kind]executor.Kind {
+	for name, k := range kinds {
+		if k.Sessions == nil {
+			continue
+		}
+		own := *k.Sessions
+		own.Tools = func(context.Context) []string { return nil }
+		k.Sessions = &own
+		kinds[name] = k
+	}
+	return kinds
 }
 
 // Start runs a control plane in this process, on a data folder of its own.
