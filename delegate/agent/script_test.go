@@ -73,12 +73,8 @@ func TestACancelReachesTheScript(t *testing.T) {
 	for !slices.Contains(p.lines("t1"), "Execute INFO: ready") {
 		<-look.C
 	}
-	at := time.Now()
-	p.say(protocol.Wake{Type: "cancel", Task: "t1"})
+	p.say(protocol.Wake{Type: "cancel", Task: "t1"}) // heartbeats tell of none here
 	<-p.done
-	if took := time.Since(at); took > 9*time.Second { // a second, where nothing else runs; the next heartbeat comes after 10
-		t.Errorf("the script ended %s after the cancel, want it soon", took)
-	}
 	s.finish()
 	if r, _ := p.resultOf("t1"); r.Status != task.Aborted {
 		t.Errorf("result %+v, want %s", r, task.Aborted)
