@@ -1,15 +1,21 @@
 package helm
 
 import (
+	"context"
+	"errors"
+	"fmt"
 	"maps"
 	"os"
 	"path/filepath"
 	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/google/go-cmp/cmp"
+	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
 
 	lane "github.com/slipway-cd/slipway/pkg/swimlane/kubernetes"
 	"github.com/slipway-cd/slipway/pkg/swimlane/nativehelm"
@@ -27,7 +33,7 @@ kind: Deployment
 metadata: {name: {{ .Release.Name }}-web, labels: {instance: {{ .Release.Name }}}}
 spec:
   replicas: {{ .Values.replicas }}
-  progressDeadlineSeconds: {{ if hasPrefix "broken" .Values.image }}3{{ else }}60{{ end }}
+  progressDeadlineSeconds: {{ if hasPrefix "broken:" .Values.image }}3{{ else }}300{{ end }}
   selector: {matchLabels: {instance: {{ .Release.Name }}{{ with .Values.tier }}, tier: {{ . }}{{ end }}}}
   template:
     metadata: {labels: {instance: {{ .Release.Name }}{{ with .Values.tier }}, tier: {{ . }}{{ end }}}}
@@ -243,8 +249,11 @@ func TestCanaryRollback(t *testing.T) {
 	t.Parallel()
 	s := newWebSite(t)
 	s.succeed(t, noHooks(s.step(nativehelm.OpDeploy, "")))
-	bad := counted(s.step(nativehelm.OpCanary, "image: broken:1"), 1)
+	bad := counted(s.step(nativehelm.OpCanary, "image: nginx:broken"), 1)
+	given := make(chan error, 1)
+	go func() { given <- s.giveUp(t.Context(), "rel-canary-web") }()
 	e := s.fail(t, bad, "rel-canary-web", "progress deadline")
+	check(t, <-given)
 	if !strings.HasPrefix(e.Message, "1 pod of Deployment/rel-canary-web") {
 		t.Errorf("failed with %q; want the pod's trouble first", e.Message)
 	}
@@ -253,6 +262,28 @@ func TestCanaryRollback(t *testing.T) {
 		s.wantWorld(t, "after the rollback", stable("nginx:1")...)
 	}
 	s.wantRevisions(t, "1 deployed")
+}
+
+// giveUp has the controller give a Deployment up, that has time enough for its pods
+// to come, once one of them can't start.
+func (s *site) giveUp(ctx context.Context, deployment string) error {
+	tick := time.NewTicker(100 * time.Millisecond)
+	defer tick.Stop()
+	for {
+		pods, err := s.CoreV1().Pods(s.namespace).List(ctx, metav1.ListOptions{})
+		if err == nil && slices.ContainsFunc(pods.Items, func(p corev1.Pod) bool {
+			return strings.HasPrefix(p.Name, deployment) && len(p.Status.ContainerStatuses) > 0 && p.Status.ContainerStatuses[0].State.Waiting != nil &&
+				p.Status.ContainerStatuses[0].State.Waiting.Reason == "ImagePullBackOff"
+		}) {
+			_, err = s.AppsV1().Deployments(s.namespace).Patch(ctx, deployment, types.MergePatchType, []byte(`{"spec":{"progressDeadlineSeconds":1}}`), metav1.PatchOptions{})
+			return err
+		}
+		select {
+		case <-ctx.Done():
+			return fmt.Errorf("no pod of %s has failed to start: %w", deployment, errors.Join(ctx.Err(), err))
+		case <-tick.C:
+		}
+	}
 }
 
 // cleanRepo removes the chart of a repository.

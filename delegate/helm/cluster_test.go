@@ -102,7 +102,7 @@ kind: Deployment
 metadata: {name: {{ .Release.Name }}}
 spec:
   replicas: {{ .Values.replicas }}
-  progressDeadlineSeconds: {{ if hasPrefix "broken" .Values.image }}3{{ else }}60{{ end }}
+  progressDeadlineSeconds: {{ if hasPrefix "broken:" .Values.image }}3{{ else }}300{{ end }}
   selector: {matchLabels: {app: {{ .Release.Name }}}}
   template:
     metadata: {labels: {app: {{ .Release.Name }}}}

@@ -6,7 +6,6 @@ import (
 	"path/filepath"
 	"syscall"
 	"testing"
-	"time"
 
 	"github.com/slipway-cd/slipway/internal/chaos"
 	"github.com/slipway-cd/slipway/internal/e2e"
@@ -96,7 +95,7 @@ func (m *machine) fault(f chaos.Fault) {
 // revive does what whoever keeps a server running does: a server that ended
 // for want of a disk is started again. It must come up.
 func (m *machine) revive() {
-	ctx, cancel := context.WithTimeout(m.t.Context(), 10*time.Second)
+	ctx, cancel := context.WithTimeout(m.t.Context(), e2e.Patience)
 	defer cancel()
 	if err := m.direct.Call(ctx, http.MethodGet, "/v1/delegates", nil, nil); err != nil {
 		m.t.Logf("after a full disk the server doesn't answer: %v", err)

