@@ -19,10 +19,10 @@ DYNAMODB_LOCAL := tools/dynamodb-local/node_modules/.package-lock.json
 AWS_CDK := tools/aws-cdk/node_modules/.package-lock.json
 OSLS := tools/osls/node_modules/.package-lock.json
 
-# Tests of whole systems wait much of their time: with one package more than there are processors none is idle.
-TEST_FLAGS ?= -shuffle=on -count=1 -p=$(shell expr $$(getconf _NPROCESSORS_ONLN) + 1) -parallel=4 -timeout=60m
+# Tests of whole systems wait much of their time: with two packages more than there are processors none is idle.
+TEST_FLAGS ?= -shuffle=on -count=1 -p=$(shell expr $$(getconf _NPROCESSORS_ONLN) + 2) -parallel=6 -timeout=60m
 # They come first: left to the end, the longest would run alone.
-LONGEST := ./internal/e2e ./delegate/kubernetes ./delegate/helm ./statemachines
+LONGEST := ./internal/e2e ./delegate/kubernetes ./delegate/ecs ./delegate/helm ./delegate/asg ./statemachines
 # The parsers of what users write and Git hosts send: these are fuzzed at every test run, each for long enough to try
 # tens of thousands of changes of its seeds. "make fuzz" looks for longer.
 test: FUZZTIME ?= 5s
@@ -43,7 +43,8 @@ build: ## Build every command into bin/
 # The linter vets: its govet has every check of "go vet". Heaps of tests and of the cluster's programs are small: at the
 # collector's usual pace it takes a seventh of their time.
 .PHONY: test
-test: setup lint cluster test-infra ## Set up what is missing, then vet, lint, test on a real cluster, and fuzz the parsers
+test: setup ## Set up what is missing, then vet, lint, test on a real cluster, and fuzz the parsers
+	$(MAKE) --jobs=2 --output-sync=target lint cluster test-infra # the CDK and the linter leave a processor idle at times
 	GOGC=400 bin/testcluster run -- go test -vet=off $(TEST_FLAGS) $(LONGEST) ./...
 	tools/fuzz.sh $(FUZZTIME) $(addprefix ./,$(FUZZED))
 

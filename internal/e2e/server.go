@@ -36,7 +36,7 @@ type Server struct {
 	Token   string
 	Org     string
 	Project string
-	// Poll is how often Until looks; 0: 3 ms at first, then less often.
+	// Poll is how often Until looks at first, then less often; 0: 3 ms.
 	Poll time.Duration
 	stop func() error
 }
@@ -247,8 +247,8 @@ func (s *Server) End(ctx context.Context, id string) (Execution, error) {
 // because what it waits for happens in another process: less often the longer
 // it takes, or all that wait would keep the others from getting on.
 func (s *Server) Until(ctx context.Context, id string, wanted func(Execution) bool) (Execution, error) {
-	if s.Poll > 0 {
-		return s.Every(ctx, s.Poll, id, wanted)
+	if s.Poll > 0 { // each look is a call of a function, which reads some rows
+		return s.look(ctx, func(waited time.Duration) time.Duration { return min(max(waited/10, s.Poll), time.Second) }, id, wanted)
 	}
 	return s.look(ctx, func(waited time.Duration) time.Duration {
 		return min(max(waited/20, 3*time.Millisecond), 100*time.Millisecond)
