@@ -13,8 +13,6 @@ import (
 
 // Every function becomes a zip file with a program for Lambda's processors, the
 // same bytes each time.
-//
-//nolint:paralleltest // it works in the folder where the functions are
 func TestFunctionsAreBuiltForLambda(t *testing.T) {
 	root := t.TempDir()
 	for name, text := range map[string]string{"go.mod": "module example.com/plane\n\ngo 1.26\n", "functions/hello/main.go": "package main\n\nfunc main() { println(`hello`) }\n"} {
