@@ -16,6 +16,7 @@ import (
 	"github.com/aws/aws-lambda-go/lambda"
 
 	"github.com/slipway-cd/slipway/pkg/access"
+	"github.com/slipway-cd/slipway/pkg/access/action"
 	"github.com/slipway-cd/slipway/pkg/api"
 	"github.com/slipway-cd/slipway/pkg/ref"
 	"github.com/slipway-cd/slipway/pkg/store"
@@ -23,13 +24,11 @@ import (
 	"github.com/slipway-cd/slipway/pkg/wire/function"
 )
 
-// row is what an operation of the API is tried with. Whoever has a token of
-// another project, or of another delegate, gets 403 or 404, unless it says
-// otherwise.
+// row is what an operation of the API is tried with. What it comes to follows
+// from the operation's action (pkg/access/action).
 type row struct {
 	body  string
 	proof string // it has a proof of its own: the tests that try others
-	open  bool   // it tells nothing of a project: every user's token opens it
 }
 
 // rows has each operation of the API.
@@ -55,7 +54,7 @@ func rows() map[string]row {
 		"freshWatchToken":                {body: `{}`},
 		"getIssuer":                      {proof: "internal/attack/issuer_test.go: TestTokensOfTasks; pkg/issuer/issuer_test.go: TestWhoHasNoIssuer"},
 		"getIssuerKeys":                  {proof: "internal/attack/issuer_test.go: TestTokensOfTasks; pkg/issuer/issuer_test.go: TestKeysAreSealed"},
-		"getIssuerStatus":                {open: true},
+		"getIssuerStatus":                {},
 		"rotateIssuerKeys":               {body: `{}`},
 		"keepCheckpoint":                 {body: `{"key":"a","data":{}}`},
 		"readCheckpoints":                {body: `{}`},
@@ -94,7 +93,7 @@ func rows() map[string]row {
 		"listProvisioners":               {},
 		"getProvisioner":                 {},
 		"forgetProvisioner":              {},
-		"getHealth":                      {open: true},
+		"getHealth":                      {},
 		"gitOpsHello":                    {body: `{"agent":{"id":"eu1"},"clusterUID":"u"}`},
 		"gitOpsPoll":                     {body: `{"agent":{"id":"eu1"}}`},
 		"gitOpsDocuments":                {body: `{"agent":{"id":"eu1"}}`},
@@ -161,7 +160,8 @@ func rows() map[string]row {
 
 // operation is one of the API's description.
 type operation struct {
-	ID         string `json:"operationId"`
+	ID         string        `json:"operationId"`
+	Action     action.Action `json:"x-action"`
 	Parameters []struct {
 		Name string `json:"name"`
 		In   string `json:"in"`
@@ -359,7 +359,18 @@ func (o operation) contentType() string {
 	return "application/json"
 }
 
-func (o operation) delegates() bool { return strings.HasPrefix(o.path, "/v1/delegate/") }
+func (o operation) is(why action.Exempt) bool { return string(o.Action) == string(why) }
+
+func (o operation) delegates() bool { return o.is(action.Delegate) }
+
+// outside are the answers to a token of the right sort whose scope doesn't have
+// what the operation is about.
+func (o operation) outside() []int {
+	if o.is(action.Self) {
+		return []int{http.StatusOK}
+	}
+	return []int{http.StatusForbidden, http.StatusNotFound}
+}
 
 // TestEveryOperationHasARow: a new operation is thought of here, too.
 func TestEveryOperationHasARow(t *testing.T) {
@@ -367,6 +378,12 @@ func TestEveryOperationHasARow(t *testing.T) {
 	p, all := newPlane(t, false), rows()
 	for _, o := range p.ops {
 		r, ok := all[o.ID]
+		if known := action.Find(o.Action).Doc != ""; !known && !o.is(action.Public) && !o.is(action.Self) && !o.is(action.Delegate) {
+			t.Errorf("%s is of the action %q, which isn't of the catalogue", o.ID, o.Action)
+		}
+		if o.is(action.Public) && r.proof == "" || o.delegates() != strings.HasPrefix(o.path, "/v1/delegate/") {
+			t.Errorf("%s %s is open to %s, and nothing proves it", o.method, o.path, o.Action)
+		}
 		if !ok {
 			t.Errorf("%s %s (%s) has no row", o.method, o.path, o.ID)
 		}
@@ -429,11 +446,7 @@ func TestTokens(t *testing.T) {
 				}
 				try("the other sort of token", "Bearer "+wrong, "", 403)
 				for who, token := range others {
-					if r.open {
-						try(who, "Bearer "+token, "", 200)
-					} else {
-						try(who, "Bearer "+token, "", 403, 404)
-					}
+					try(who, "Bearer "+token, "", o.outside()...)
 				}
 			}
 			r := httptest.NewRequestWithContext(t.Context(), "GET", "/v1/executions", nil)

@@ -1,5 +1,7 @@
 // Package access makes and checks the tokens by which callers are known, and
-// says what a caller may touch: everything within the scope of its token.
+// decides what a caller may do to what: by one pure function, before every handler.
+//
+// Today a token has the right to everything within its scope (Legacy).
 //
 // It keeps nothing: pkg/store holds the tokens, as hashes only. Who asks for
 // a token, and over which protocol, is pkg/api's matter.

@@ -7,9 +7,8 @@ import (
 
 	"github.com/danielgtaylor/huma/v2"
 
-	"github.com/slipway-cd/slipway/pkg/access"
+	"github.com/slipway-cd/slipway/pkg/access/action"
 	"github.com/slipway-cd/slipway/pkg/audit"
-	"github.com/slipway-cd/slipway/pkg/ref"
 )
 
 // AuditList is a part of the audit trail.
@@ -19,7 +18,7 @@ type AuditList struct {
 }
 
 func (s *Server) audits() {
-	handle(s, huma.Operation{
+	handle(s, action.AuditView, huma.Operation{
 		OperationID: "listAudit", Method: http.MethodGet, Path: "/v1/audit", Tags: []string{"Audit"},
 		Summary: "Read the account's audit trail, oldest first",
 	}, s.listAudit)
@@ -27,11 +26,10 @@ func (s *Server) audits() {
 
 // listAudit gives the records of the whole account, unfiltered: a chain with
 // gaps couldn't be verified. So it takes a token of the account.
-func (s *Server) listAudit(ctx context.Context, in *Paged) (*struct{ Body AuditList }, error) {
-	t := caller(ctx)
-	if err := access.Check(t, ref.Scope{Account: t.Scope.Account}); err != nil {
-		return nil, err
-	}
+func (s *Server) listAudit(ctx context.Context, in *struct {
+	ofTheAccount
+	Paged
+}) (*struct{ Body AuditList }, error) {
 	from := int64(1)
 	if in.PageToken != "" {
 		var err error
@@ -39,7 +37,7 @@ func (s *Server) listAudit(ctx context.Context, in *Paged) (*struct{ Body AuditL
 			return nil, invalid("pageToken %q isn't one that was given out", in.PageToken)
 		}
 	}
-	records, err := s.Store.ListAudit(ctx, t.Scope.Account, from, in.Limit)
+	records, err := s.Store.ListAudit(ctx, caller(ctx).Scope.Account, from, in.Limit)
 	if err != nil {
 		return nil, err
 	}

@@ -4,6 +4,7 @@ import (
 	"context"
 	"net/http"
 
+	"github.com/slipway-cd/slipway/pkg/access/action"
 	"github.com/slipway-cd/slipway/pkg/fault"
 	"github.com/slipway-cd/slipway/pkg/gitops/mirror"
 	"github.com/slipway-cd/slipway/pkg/gitops/protocol"
@@ -15,15 +16,15 @@ type fromAgents struct{ Mirror *mirror.Mirror }
 
 func delegateGitOps(s *Server) {
 	a := &fromAgents{s.GitOps}
-	handle(s, delegateOp("gitOpsHello", http.MethodPost, "/gitops/hello", "Say who leads a GitOps agent"), a.hello)
-	handle(s, delegateOp("gitOpsPoll", http.MethodPost, "/gitops/poll", "Ask what is new for a GitOps agent"), a.poll)
-	handle(s, delegateOp("gitOpsDocuments", http.MethodPost, "/gitops/documents", "Ask for the documents that a GitOps agent doesn't have"), a.documents)
+	exempt(s, action.Delegate, delegateOp("gitOpsHello", http.MethodPost, "/gitops/hello", "Say who leads a GitOps agent"), a.hello)
+	exempt(s, action.Delegate, delegateOp("gitOpsPoll", http.MethodPost, "/gitops/poll", "Ask what is new for a GitOps agent"), a.poll)
+	exempt(s, action.Delegate, delegateOp("gitOpsDocuments", http.MethodPost, "/gitops/documents", "Ask for the documents that a GitOps agent doesn't have"), a.documents)
 	report := delegateOp("gitOpsReport", http.MethodPost, "/gitops/report", "Report what a GitOps agent found")
 	report.MaxBodyBytes = maxDelegateBody
-	handle(s, report, a.report)
+	exempt(s, action.Delegate, report, a.report)
 	answer := delegateOp("gitOpsAnswer", http.MethodPost, "/gitops/answer", "Report what became of a request to a GitOps agent")
 	answer.MaxBodyBytes = maxDelegateBody
-	handle(s, answer, a.answer)
+	exempt(s, action.Delegate, answer, a.answer)
 }
 
 // agent is the one that a caller speaks for. Its token must be of a scope that

@@ -11,6 +11,7 @@ import (
 
 	"github.com/danielgtaylor/huma/v2"
 
+	"github.com/slipway-cd/slipway/pkg/access/action"
 	"github.com/slipway-cd/slipway/pkg/catalog"
 	"github.com/slipway-cd/slipway/pkg/execution"
 	"github.com/slipway-cd/slipway/pkg/fault"
@@ -37,10 +38,10 @@ func delegateOp(id, method, path, summary string) huma.Operation {
 }
 
 func (s *Server) delegateLife() {
-	handle(s, delegateOp("registerDelegate", http.MethodPost, "/register", "Say hello"), s.station.registerDelegate)
-	handle(s, delegateOp("delegateHeartbeat", http.MethodPost, "/{id}/heartbeat", "Renew leases, hear of cancels"), s.station.heartbeat)
-	handle(s, delegateOp("delegateSessions", http.MethodPost, "/{id}/sessions", "Ask which open sessions are over"), s.station.sessions)
-	handle(s, delegateOp("delegateGoodbye", http.MethodDelete, "/{id}", "Say goodbye"), s.station.goodbye)
+	exempt(s, action.Delegate, delegateOp("registerDelegate", http.MethodPost, "/register", "Say hello"), s.station.registerDelegate)
+	exempt(s, action.Delegate, delegateOp("delegateHeartbeat", http.MethodPost, "/{id}/heartbeat", "Renew leases, hear of cancels"), s.station.heartbeat)
+	exempt(s, action.Delegate, delegateOp("delegateSessions", http.MethodPost, "/{id}/sessions", "Ask which open sessions are over"), s.station.sessions)
+	exempt(s, action.Delegate, delegateOp("delegateGoodbye", http.MethodDelete, "/{id}", "Say goodbye"), s.station.goodbye)
 }
 
 // station is what delegates call: it registers them, and gives and takes tasks.

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"net/http"
 
+	"github.com/slipway-cd/slipway/pkg/access/action"
 	"github.com/slipway-cd/slipway/pkg/catalog"
 	"github.com/slipway-cd/slipway/pkg/fault"
 	"github.com/slipway-cd/slipway/pkg/gitops/errand"
@@ -26,24 +27,24 @@ type OfTask struct {
 const maxDelegateBody = 16 << 20
 
 func (s *Server) delegateTasks() {
-	handle(s, delegateOp("claimTasks", http.MethodPost, "/{id}/claim", "Ask for work"), s.station.claim)
+	exempt(s, action.Delegate, delegateOp("claimTasks", http.MethodPost, "/{id}/claim", "Ask for work"), s.station.claim)
 	logs := delegateOp("appendLog", http.MethodPost, "/{id}/tasks/{task}/logs", "Send log chunks")
 	logs.MaxBodyBytes = maxDelegateBody
-	handle(s, logs, s.station.appendLog)
+	exempt(s, action.Delegate, logs, s.station.appendLog)
 	resolve := delegateOp("resolveTexts", http.MethodPost, "/{id}/tasks/{task}/resolve", "Resolve expressions of fetched texts")
 	resolve.MaxBodyBytes = maxDelegateBody
-	handle(s, resolve, s.station.resolveTexts)
-	handle(s, delegateOp("readFiles", http.MethodPost, "/{id}/tasks/{task}/files", "Read files of the file store"), s.station.readFiles)
-	handle(s, delegateOp("keepCheckpoint", http.MethodPost, "/{id}/tasks/{task}/checkpoint", "Keep what is there before a change"), s.station.keepCheckpoint)
-	handle(s, delegateOp("readCheckpoints", http.MethodPost, "/{id}/tasks/{task}/checkpoints", "Read what a task's stage has found before its changes"), s.station.readCheckpoints)
+	exempt(s, action.Delegate, resolve, s.station.resolveTexts)
+	exempt(s, action.Delegate, delegateOp("readFiles", http.MethodPost, "/{id}/tasks/{task}/files", "Read files of the file store"), s.station.readFiles)
+	exempt(s, action.Delegate, delegateOp("keepCheckpoint", http.MethodPost, "/{id}/tasks/{task}/checkpoint", "Keep what is there before a change"), s.station.keepCheckpoint)
+	exempt(s, action.Delegate, delegateOp("readCheckpoints", http.MethodPost, "/{id}/tasks/{task}/checkpoints", "Read what a task's stage has found before its changes"), s.station.readCheckpoints)
 	keep := delegateOp("keepProvision", http.MethodPost, "/{id}/tasks/{task}/provision", "Say what a task does by its provisioner")
 	keep.MaxBodyBytes = maxDelegateBody
-	handle(s, keep, s.station.keepProvision)
-	handle(s, delegateOp("readProvisions", http.MethodPost, "/{id}/tasks/{task}/provisions", "Read what was done by a task's provisioner"), s.station.readProvisions)
-	handle(s, delegateOp("askErrand", http.MethodPost, "/{id}/tasks/{task}/errand", "Ask about the applications of a task's stage, and have their agents do what the task says"), inTurn(s, s.station.errand))
-	handle(s, delegateOp("freshToken", http.MethodPost, "/{id}/tasks/{task}/token", "Ask for another token before one that came with a task has ended"), s.station.freshToken)
-	handle(s, delegateOp("completeTask", http.MethodPost, "/{id}/tasks/{task}/result", "Report how a task ended"), s.station.completeTask)
-	handle(s, delegateOp("releaseTask", http.MethodPost, "/{id}/tasks/{task}/release", "Give a task back unstarted"), s.station.releaseTask)
+	exempt(s, action.Delegate, keep, s.station.keepProvision)
+	exempt(s, action.Delegate, delegateOp("readProvisions", http.MethodPost, "/{id}/tasks/{task}/provisions", "Read what was done by a task's provisioner"), s.station.readProvisions)
+	exempt(s, action.Delegate, delegateOp("askErrand", http.MethodPost, "/{id}/tasks/{task}/errand", "Ask about the applications of a task's stage, and have their agents do what the task says"), inTurn(s, s.station.errand))
+	exempt(s, action.Delegate, delegateOp("freshToken", http.MethodPost, "/{id}/tasks/{task}/token", "Ask for another token before one that came with a task has ended"), s.station.freshToken)
+	exempt(s, action.Delegate, delegateOp("completeTask", http.MethodPost, "/{id}/tasks/{task}/result", "Report how a task ended"), s.station.completeTask)
+	exempt(s, action.Delegate, delegateOp("releaseTask", http.MethodPost, "/{id}/tasks/{task}/release", "Give a task back unstarted"), s.station.releaseTask)
 }
 
 // Claimed is the answer to a claim.

@@ -4,17 +4,18 @@ import (
 	"context"
 	"net/http"
 
+	"github.com/slipway-cd/slipway/pkg/access/action"
 	"github.com/slipway-cd/slipway/pkg/task"
 	"github.com/slipway-cd/slipway/pkg/task/protocol"
 	"github.com/slipway-cd/slipway/pkg/trigger/firing"
 )
 
 func (s *Server) delegateWatches() {
-	handle(s, delegateOp("watches", http.MethodPost, "/{id}/watches", "Ask for releases to watch"), s.station.watches)
-	handle(s, delegateOp("freshWatchToken", http.MethodPost, "/{id}/watches/token", "Ask for another token before one that came with a watch has ended"), s.station.freshWatchToken)
+	exempt(s, action.Delegate, delegateOp("watches", http.MethodPost, "/{id}/watches", "Ask for releases to watch"), s.station.watches)
+	exempt(s, action.Delegate, delegateOp("freshWatchToken", http.MethodPost, "/{id}/watches/token", "Ask for another token before one that came with a watch has ended"), s.station.freshWatchToken)
 	observe := delegateOp("observe", http.MethodPost, "/{id}/instances", "Report what runs of a watched release")
 	observe.MaxBodyBytes = maxDelegateBody
-	handle(s, observe, s.station.observe)
+	exempt(s, action.Delegate, observe, s.station.observe)
 }
 
 func (s *station) watches(ctx context.Context, in *struct {

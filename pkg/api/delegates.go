@@ -8,6 +8,7 @@ import (
 
 	"github.com/danielgtaylor/huma/v2"
 
+	"github.com/slipway-cd/slipway/pkg/access/action"
 	"github.com/slipway-cd/slipway/pkg/dispatch"
 	"github.com/slipway-cd/slipway/pkg/store"
 	"github.com/slipway-cd/slipway/pkg/task"
@@ -42,7 +43,7 @@ type DelegateList struct {
 const forgotten = 24 * time.Hour
 
 func (s *Server) delegates() {
-	handle(s, huma.Operation{
+	handle(s, action.DelegateView, huma.Operation{
 		OperationID: "listDelegates", Method: http.MethodGet, Path: "/v1/delegates", Tags: []string{"Delegates"},
 		Summary: "List the delegates that may work for a scope, or within it",
 	}, s.listDelegates)

@@ -8,6 +8,9 @@ import (
 
 	"github.com/danielgtaylor/huma/v2"
 	"github.com/danielgtaylor/huma/v2/adapters/humago"
+
+	"github.com/slipway-cd/slipway/pkg/access"
+	"github.com/slipway-cd/slipway/pkg/access/action"
 )
 
 // newAPI makes one of the framework: it serves what is registered with it on mux.
@@ -17,14 +20,62 @@ func (s *Server) newAPI(mux *http.ServeMux) huma.API {
 	return api
 }
 
-// handle adds an endpoint. Its errors become problems with a code; more may
+// about is a request that says what it is about: what its caller must be
+// allowed to touch.
+type about interface {
+	about(ctx context.Context, s *Server) (access.Resource, error)
+}
+
+// handle adds an endpoint with the action that it is. Who calls it must be
+// allowed the action before anything else happens; an endpoint whose request
+// says nothing of what it is about doesn't compile, nor does one without an
+// action.
+func handle[I, O any, P interface {
+	*I
+	about
+}](s *Server, do action.Action, op huma.Operation, f func(context.Context, *I) (*O, error), more ...func(huma.API, *huma.Operation),
+) {
+	entry := action.Find(do)
+	op.Extensions = describe(entry)
+	register(s, op, func(ctx context.Context, in *I) (*O, error) {
+		on, err := P(in).about(ctx, s)
+		if err == nil {
+			err = allow(ctx, entry, on)
+		}
+		if err != nil {
+			return nil, err
+		}
+		return f(ctx, in)
+	}, more...)
+}
+
+// describe tells of an endpoint's action in the description.
+func describe(e action.Entry) map[string]any {
+	takes := []string{}
+	for _, p := range e.Any {
+		takes = append(takes, p.Name)
+	}
+	out := map[string]any{"x-action": e.Action, "x-permissions": takes}
+	if e.Verb != "" {
+		out["x-verb"] = e.Verb
+	}
+	return out
+}
+
+// exempt adds an endpoint that takes no permission, and says why.
+func exempt[I, O any](s *Server, why action.Exempt, op huma.Operation, f func(context.Context, *I) (*O, error), more ...func(huma.API, *huma.Operation)) {
+	op.Extensions = map[string]any{"x-action": why}
+	register(s, op, f, more...)
+}
+
+// register adds an endpoint. Its errors become problems with a code; more may
 // add what its types don't say to the description, once it is registered.
 //
 // The framework learns of it at its first request: it takes every type apart,
 // which for all endpoints takes longer than all else in a function's cold
 // start.
-func handle[I, O any](s *Server, op huma.Operation, f func(context.Context, *I) (*O, error), more ...func(huma.API, *huma.Operation)) {
-	register := func(api huma.API) {
+func register[I, O any](s *Server, op huma.Operation, f func(context.Context, *I) (*O, error), more ...func(huma.API, *huma.Operation)) {
+	describe := func(api huma.API) {
 		op := op // the framework completes it
 		op.Responses = map[string]*huma.Response{"default": {
 			Description: "What went wrong",
@@ -43,10 +94,10 @@ func handle[I, O any](s *Server, op huma.Operation, f func(context.Context, *I) 
 	}
 	ready := sync.OnceValue(func() http.Handler {
 		mux := http.NewServeMux()
-		register(s.newAPI(mux))
+		describe(s.newAPI(mux))
 		return mux
 	})
-	s.endpoints = append(s.endpoints, register)
+	s.endpoints = append(s.endpoints, describe)
 	s.mux.HandleFunc(op.Method+" "+op.Path, func(w http.ResponseWriter, r *http.Request) { ready().ServeHTTP(w, r) })
 }
 

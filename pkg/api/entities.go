@@ -9,6 +9,7 @@ import (
 	"github.com/danielgtaylor/huma/v2"
 
 	"github.com/slipway-cd/slipway/pkg/access"
+	"github.com/slipway-cd/slipway/pkg/access/action"
 	"github.com/slipway-cd/slipway/pkg/audit"
 	"github.com/slipway-cd/slipway/pkg/catalog"
 	"github.com/slipway-cd/slipway/pkg/fault"
@@ -68,22 +69,22 @@ func (s *Server) entities() {
 	tags := []string{"Entities"}
 	// The framework compares with >=, so a document of exactly the limit needs one more.
 	const limit = yamldoc.MaxBytes + 1
-	handle(s, huma.Operation{
+	handle(s, action.EntitySave, huma.Operation{
 		OperationID: "saveEntity", Method: http.MethodPut, Path: "/v1/entities", Tags: tags, MaxBodyBytes: limit,
 		Summary: "Create or update the entity of a document",
 	}, inTurn(s, s.saved.saveEntity))
-	handle(s, huma.Operation{
+	handle(s, action.EntityView, huma.Operation{
 		OperationID: "validateEntity", Method: http.MethodPost, Path: "/v1/entities:validate", Tags: tags, MaxBodyBytes: limit,
 		Summary: "Say what saving a document would do, and what is wrong with it",
 	}, inTurn(s, s.saved.validateEntity))
-	handle(s, huma.Operation{
+	handle(s, action.EntityView, huma.Operation{
 		OperationID: "listEntities", Method: http.MethodGet, Path: "/v1/entities/{kind}", Tags: tags, Summary: "List entities of a kind",
 	}, s.saved.listEntities)
-	handle(s, huma.Operation{
+	handle(s, action.EntityView, huma.Operation{
 		OperationID: "getEntity", Method: http.MethodGet, Path: "/v1/entities/{kind}/{id}", Tags: tags,
 		Summary: "Get an entity; with Accept: application/yaml, its document as it was saved",
 	}, s.saved.getEntity)
-	handle(s, huma.Operation{
+	handle(s, action.EntityDelete, huma.Operation{
 		OperationID: "deleteEntity", Method: http.MethodDelete, Path: "/v1/entities/{kind}/{id}", Tags: tags,
 		Summary: "Delete an entity that nothing refers to",
 	}, inTurn(s, s.saved.deleteEntity))
@@ -158,6 +159,12 @@ type OfKind struct {
 	Env  string   `query:"env" maxLength:"160" doc:"An infrastructure definition's environment, or that of overrides, as a reference, e.g. dev or account.dev; a trigger's or an input set's pipeline; the GitOps agent of what one keeps, as a reference"`
 }
 
+// about is the kind's documents where the request looks.
+func (in OfKind) about(ctx context.Context, _ *Server) (access.Resource, error) {
+	scope, _, err := in.place(ctx)
+	return access.Resource{Type: action.TypeOf(in.Kind), Scope: scope}, err
+}
+
 // place is the scope and the parent where the request looks.
 func (in OfKind) place(ctx context.Context) (ref.Scope, string, error) {
 	scope, err := in.scope(ctx)
@@ -211,6 +218,13 @@ func (s *documents) listEntities(ctx context.Context, in *struct {
 type OfEntity struct {
 	OfKind
 	ID string `path:"id" maxLength:"257" doc:"A template's has its version, e.g. build@v1; without one it is the stable version"`
+}
+
+// about is the document, or what it belongs to: an infrastructure definition to
+// its environment, a trigger or an input set to its pipeline.
+func (in OfEntity) about(ctx context.Context, _ *Server) (access.Resource, error) {
+	key, err := in.key(ctx)
+	return access.Resource{Type: action.TypeOf(in.Kind), Scope: key.Scope, ID: access.Owner(key)}, err
 }
 
 func (in OfEntity) key(ctx context.Context) (store.EntityKey, error) {

@@ -6,6 +6,8 @@ import (
 
 	"github.com/danielgtaylor/huma/v2"
 
+	"github.com/slipway-cd/slipway/pkg/access"
+	"github.com/slipway-cd/slipway/pkg/access/action"
 	"github.com/slipway-cd/slipway/pkg/catalog"
 	"github.com/slipway-cd/slipway/pkg/fault"
 )
@@ -40,14 +42,24 @@ type SavedSet struct {
 }
 
 func (s *Server) entitySets() {
-	handle(s, huma.Operation{
+	handle(s, action.EntitySave, huma.Operation{
 		OperationID: "applyEntities", Method: http.MethodPost, Path: "/v1/entities:apply", Tags: []string{"Entities"},
 		MaxBodyBytes: MaxSetBytes + 1, // the framework compares with >=
 		Summary:      "Create or update the entities of a set of documents, which are checked together; nothing is saved if one of them is wrong",
 	}, inTurn(s, s.saved.applyEntities))
 }
 
-func (s *documents) applyEntities(ctx context.Context, in *struct{ Body DocumentSet }) (*struct{ Body SavedSet }, error) {
+// appliesSet is a request to save a set.
+type appliesSet struct {
+	Body DocumentSet
+}
+
+// about is the token's scope: each document says where it goes.
+func (in *appliesSet) about(ctx context.Context, _ *Server) (access.Resource, error) {
+	return access.Resource{Scope: caller(ctx).Scope}, nil
+}
+
+func (s *documents) applyEntities(ctx context.Context, in *appliesSet) (*struct{ Body SavedSet }, error) {
 	set := make([]catalog.Draft, len(in.Body.Documents))
 	for i, d := range in.Body.Documents {
 		scope, err := Scoped{Org: d.Org, Project: d.Project}.scope(ctx)

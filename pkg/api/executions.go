@@ -11,6 +11,7 @@ import (
 	"github.com/danielgtaylor/huma/v2"
 
 	"github.com/slipway-cd/slipway/pkg/access"
+	"github.com/slipway-cd/slipway/pkg/access/action"
 	"github.com/slipway-cd/slipway/pkg/execution"
 	"github.com/slipway-cd/slipway/pkg/fault"
 	"github.com/slipway-cd/slipway/pkg/launch"
@@ -86,53 +87,63 @@ type OfExecution struct {
 	ID string `path:"execution" maxLength:"128" doc:"The execution's id"`
 }
 
+// about is the pipeline. An execution outside the token's scope is as good as
+// none.
+func (in OfExecution) about(ctx context.Context, s *Server) (access.Resource, error) {
+	e, err := s.Store.Execution(ctx, in.ID)
+	if err == nil && !caller(ctx).Scope.Covers(e.Scope) {
+		err = notFound("no execution %q", in.ID)
+	}
+	return access.Resource{Scope: e.Scope, ID: e.Pipeline}, err
+}
+
 func (s *Server) executions() {
 	tags := []string{"Executions"}
-	handle(s, huma.Operation{
+	handle(s, action.PipelineRun, huma.Operation{
 		OperationID: "startExecution", Method: http.MethodPost, Path: "/v1/pipelines/{pipeline}/executions", Tags: tags,
 		Summary: "Run a pipeline",
 	}, inTurn(s, s.steering.startExecution))
-	handle(s, huma.Operation{
+	handle(s, action.PipelineRun, huma.Operation{
 		OperationID: "planExecution", Method: http.MethodPost, Path: "/v1/pipelines/{pipeline}/plan", Tags: tags,
 		Summary: "Say what a run of a pipeline would do, and start nothing",
 	}, inTurn(s, s.steering.planExecution))
-	handle(s, huma.Operation{
+	handle(s, action.PipelineRun, huma.Operation{
 		OperationID: "previewExecution", Method: http.MethodPost, Path: "/v1/pipelines/{pipeline}/preview", Tags: tags,
 		Summary: "Have delegates compare what a run of a pipeline would deploy with what there is, and change nothing",
 	}, inTurn(s, s.steering.previewExecution))
-	handle(s, huma.Operation{
+	handle(s, action.ExecutionView, huma.Operation{
 		OperationID: "getDifferences", Method: http.MethodGet, Path: "/v1/executions/{execution}/differences", Tags: tags,
 		Summary: "Get what a preview has found out so far",
 	}, inTurn(s, s.steering.getDifferences))
-	handle(s, huma.Operation{
+	handle(s, action.ExecutionView, huma.Operation{
 		OperationID: "listExecutions", Method: http.MethodGet, Path: "/v1/executions", Tags: tags,
 		Summary: "List executions, newest first",
 	}, s.steering.listExecutions)
-	handle(s, huma.Operation{
+	handle(s, action.ExecutionView, huma.Operation{
 		OperationID: "getExecution", Method: http.MethodGet, Path: "/v1/executions/{execution}", Tags: tags,
 		Summary: "Get an execution with its nodes",
 	}, s.steering.getExecution)
-	handle(s, huma.Operation{
+	handle(s, action.ExecutionAbort, huma.Operation{
 		OperationID: "abortExecution", Method: http.MethodPost, Path: "/v1/executions/{execution}/abort", Tags: tags,
 		Summary: "End an execution without rolling anything back",
 	}, s.steering.abortExecution)
-	handle(s, huma.Operation{
+	handle(s, action.ExecutionSteer, huma.Operation{
 		OperationID: "pauseExecution", Method: http.MethodPost, Path: "/v1/executions/{execution}/pause", Tags: tags,
 		Summary: "Let an execution start nothing new",
 	}, s.steering.pauseExecution)
-	handle(s, huma.Operation{
+	handle(s, action.ExecutionSteer, huma.Operation{
 		OperationID: "resumeExecution", Method: http.MethodPost, Path: "/v1/executions/{execution}/resume", Tags: tags,
 		Summary: "Let a paused execution go on",
 	}, inTurn(s, s.steering.resumeExecution))
-	handle(s, huma.Operation{
+	handle(s, action.PipelineRun, huma.Operation{
 		OperationID: "retryExecution", Method: http.MethodPost, Path: "/v1/executions/{execution}/retry", Tags: tags,
 		Summary: "Run the pipeline again with the same inputs, as a whole or from a stage on",
 	}, inTurn(s, s.steering.retryExecution))
-	handle(s, huma.Operation{
+	handle(s, action.ExecutionRollback, huma.Operation{
 		OperationID: "rollbackExecution", Method: http.MethodPost, Path: "/v1/executions/{execution}/rollback", Tags: tags,
 		Summary: "Roll an execution back that succeeded: the rollback steps of its stages run in reverse, as an execution of their own",
 	}, inTurn(s, s.steering.rollbackExecution))
-	handle(s, huma.Operation{
+	handle(s, action.EnvironmentRollback, huma.Operation{
 		OperationID: "rollbackService", Method: http.MethodPost, Path: "/v1/services/{service}/rollback", Tags: tags,
 		Summary: "Roll the execution back that has deployed what a service runs in an environment",
 	}, inTurn(s, s.rollbackService))
@@ -299,9 +310,6 @@ func (s *steering) awaitEnd(ctx context.Context, id string, most time.Duration) 
 	deadline := time.NewTimer(most)
 	defer deadline.Stop()
 	for waiting := true; waiting; {
-		if err := s.visible(ctx, id); err != nil {
-			return err
-		}
 		if e, err := s.Store.Execution(ctx, id); err != nil || e.Status.Terminal() {
 			return err
 		}
@@ -317,23 +325,14 @@ func (s *steering) awaitEnd(ctx context.Context, id string, most time.Duration) 
 }
 
 func (s *steering) abortExecution(ctx context.Context, in *OfExecution) (*executionAnswer, error) {
-	if err := s.visible(ctx, in.ID); err != nil {
-		return nil, err
-	}
 	return answer(s.Executions.Abort(ctx, in.ID, author(ctx)))
 }
 
 func (s *steering) pauseExecution(ctx context.Context, in *OfExecution) (*executionAnswer, error) {
-	if err := s.visible(ctx, in.ID); err != nil {
-		return nil, err
-	}
 	return answer(s.Executions.Pause(ctx, in.ID, author(ctx)))
 }
 
 func (s *steering) resumeExecution(ctx context.Context, in *OfExecution) (*executionAnswer, error) {
-	if err := s.visible(ctx, in.ID); err != nil {
-		return nil, err
-	}
 	return answer(s.Executions.Resume(ctx, in.ID, author(ctx)))
 }
 
@@ -349,9 +348,6 @@ func (s *steering) retryExecution(ctx context.Context, in *struct {
 	Keyed
 	Body *Retry
 }) (*executionAnswer, error) {
-	if err := s.visible(ctx, in.ID); err != nil {
-		return nil, err
-	}
 	var asked Retry
 	if in.Body != nil {
 		asked = *in.Body
@@ -373,9 +369,6 @@ func (s *steering) rollbackExecution(ctx context.Context, in *struct {
 	OfExecution
 	Keyed
 }) (*executionAnswer, error) {
-	if err := s.visible(ctx, in.ID); err != nil {
-		return nil, err
-	}
 	body, err := once(ctx, s.kept, in.Keyed, nil, "rollbackExecution "+in.ID, func(key string) (Execution, error) {
 		e, err := s.Executions.Rollback(ctx, in.ID, execution.RollbackRequest{By: author(ctx), Key: key})
 		if err != nil {
@@ -392,12 +385,22 @@ type RollbackPlace struct {
 	Infrastructure string `json:"infrastructure,omitempty" maxLength:"128" doc:"Needed where several executions have deployed to the environment"`
 }
 
-func (s *Server) rollbackService(ctx context.Context, in *struct {
+// rollsBack is a request to roll back what a service runs somewhere.
+type rollsBack struct {
 	OfService
 	Keyed
 	Body    RollbackPlace
 	RawBody []byte
-}) (*executionAnswer, error) {
+}
+
+// about is the environment, wherever it is: the stages of the service's
+// project name it.
+func (in *rollsBack) about(ctx context.Context, _ *Server) (access.Resource, error) {
+	scope, err := in.scope(ctx)
+	return access.Resource{Scope: scope, ID: in.Body.Environment}, err
+}
+
+func (s *Server) rollbackService(ctx context.Context, in *rollsBack) (*executionAnswer, error) {
 	scope, err := in.known(ctx, s)
 	if err != nil {
 		return nil, err
@@ -413,21 +416,8 @@ func (s *Server) rollbackService(ctx context.Context, in *struct {
 	return &executionAnswer{Body: body}, err
 }
 
-// visible says whether the caller may see an execution. One outside the
-// token's scope is as good as none.
-func (s *steering) visible(ctx context.Context, id string) error {
-	e, err := s.Store.Execution(ctx, id)
-	if err == nil && !caller(ctx).Scope.Covers(e.Scope) {
-		err = notFound("no execution %q", id)
-	}
-	return err
-}
-
-// tree reads an execution that the caller may see, with the nodes that are wanted.
+// tree reads an execution with the nodes that are wanted.
 func (s *steering) tree(ctx context.Context, id string, part execution.Part) (ExecutionTree, error) {
-	if err := s.visible(ctx, id); err != nil {
-		return ExecutionTree{}, err
-	}
 	t, err := s.Executions.Describe(ctx, id, part)
 	if err != nil {
 		return ExecutionTree{}, err

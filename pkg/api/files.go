@@ -8,6 +8,8 @@ import (
 
 	"github.com/danielgtaylor/huma/v2"
 
+	"github.com/slipway-cd/slipway/pkg/access"
+	"github.com/slipway-cd/slipway/pkg/access/action"
 	"github.com/slipway-cd/slipway/pkg/filestore"
 	"github.com/slipway-cd/slipway/pkg/ref"
 	"github.com/slipway-cd/slipway/pkg/store"
@@ -53,19 +55,19 @@ func fileOf(f store.File) File {
 
 func (s *Server) files() {
 	tags := []string{"Files"}
-	handle(s, huma.Operation{
+	handle(s, action.FileView, huma.Operation{
 		OperationID: "listFiles", Method: http.MethodGet, Path: "/v1/files", Tags: tags, Summary: "List the files of a folder and of those in it",
 	}, s.listFiles)
-	handle(s, huma.Operation{
+	handle(s, action.FileView, huma.Operation{
 		OperationID: "getFile", Method: http.MethodGet, Path: "/v1/files/content", Tags: tags, Summary: "Get a file with its content",
 	}, s.getFile)
-	handle(s, huma.Operation{
+	handle(s, action.FileEdit, huma.Operation{
 		OperationID: "putFile", Method: http.MethodPut, Path: "/v1/files/content", Tags: tags, MaxBodyBytes: filestore.MaxFile + 1,
 		Summary: "Create a file or replace its content",
 	}, inTurn(s, s.putFile), func(api huma.API, op *huma.Operation) {
 		api.OpenAPI().Paths[op.Path].Put.RequestBody.Required = false // the framework wants one, but a file may be empty
 	})
-	handle(s, huma.Operation{
+	handle(s, action.FileDelete, huma.Operation{
 		OperationID: "deleteFile", Method: http.MethodDelete, Path: "/v1/files/content", Tags: tags, Summary: "Delete a file",
 	}, s.deleteFile)
 }
@@ -110,6 +112,11 @@ func filePath(path string, scope ref.Scope) (ref.File, error) {
 type OfFile struct {
 	Scoped
 	Path string `query:"path" required:"true" maxLength:"512" doc:"From the root of the scope, e.g. /manifests/web.yaml"`
+}
+
+func (in OfFile) about(ctx context.Context, _ *Server) (access.Resource, error) {
+	scope, err := in.scope(ctx)
+	return access.Resource{Scope: scope, ID: in.Path}, err
 }
 
 func (in OfFile) key(ctx context.Context) (ref.File, error) {

@@ -10,6 +10,7 @@ import (
 	"github.com/danielgtaylor/huma/v2"
 
 	"github.com/slipway-cd/slipway/pkg/access"
+	"github.com/slipway-cd/slipway/pkg/access/action"
 	"github.com/slipway-cd/slipway/pkg/catalog"
 	"github.com/slipway-cd/slipway/pkg/fault"
 	"github.com/slipway-cd/slipway/pkg/gitops"
@@ -36,13 +37,13 @@ func reconciledOf(s *Server) *reconciled {
 
 func gitOpsAgents(s *Server) {
 	g, tags := reconciledOf(s), []string{"GitOps"}
-	handle(s, huma.Operation{
+	handle(s, action.GitOpsAgentView, huma.Operation{
 		OperationID: "listGitOpsAgents", Method: http.MethodGet, Path: "/v1/gitops/agents", Tags: tags, Summary: "List the GitOps agents of a scope",
 	}, g.listAgents)
-	handle(s, huma.Operation{
+	handle(s, action.GitOpsAgentView, huma.Operation{
 		OperationID: "getGitOpsAgent", Method: http.MethodGet, Path: "/v1/gitops/agents/{agent}", Tags: tags, Summary: "Get a GitOps agent",
 	}, g.getAgent)
-	handle(s, huma.Operation{
+	handle(s, action.GitOpsAgentEdit, huma.Operation{
 		OperationID: "moveGitOpsAgent", Method: http.MethodPost, Path: "/v1/gitops/agents/{agent}/move", Tags: tags, Summary: "Let an agent be in another cluster",
 		Description:   "It is in the cluster whose process says next that it is the agent. What is in the former one stays as it is, and nobody there is heard any more.",
 		DefaultStatus: http.StatusNoContent,
@@ -52,35 +53,35 @@ func gitOpsAgents(s *Server) {
 func gitOpsApplications(s *Server) {
 	g, tags := reconciledOf(s), []string{"GitOps"}
 	const one = "/v1/gitops/applications/{agent}/{name}"
-	handle(s, huma.Operation{
+	handle(s, action.GitOpsApplicationView, huma.Operation{
 		OperationID: "listGitOpsApplications", Method: http.MethodGet, Path: "/v1/gitops/applications", Tags: tags, Summary: "List the applications of a scope",
 	}, g.listApplications)
-	handle(s, huma.Operation{
+	handle(s, action.GitOpsApplicationView, huma.Operation{
 		OperationID: "getGitOpsApplication", Method: http.MethodGet, Path: one, Tags: tags, Summary: "Get an application",
 	}, g.getApplication)
-	handle(s, huma.Operation{
+	handle(s, action.GitOpsApplicationDelete, huma.Operation{
 		OperationID: "deleteGitOpsApplication", Method: http.MethodDelete, Path: one, Tags: tags, Summary: "Delete an application, and what it has deployed unless it is to stay",
 	}, g.deleteApplication)
-	handle(s, huma.Operation{
+	handle(s, action.GitOpsApplicationView, huma.Operation{
 		OperationID: "listGitOpsHistory", Method: http.MethodGet, Path: one + "/history", Tags: tags, Summary: "List how an application was synced, the newest first",
 	}, g.history)
-	handle(s, huma.Operation{
+	handle(s, action.GitOpsApplicationSync, huma.Operation{
 		OperationID: "syncGitOpsApplication", Method: http.MethodPost, Path: one + "/sync", Tags: tags, Summary: "Ask for a sync of an application",
 	}, g.sync)
-	handle(s, huma.Operation{
+	handle(s, action.GitOpsApplicationView, huma.Operation{
 		OperationID: "refreshGitOpsApplication", Method: http.MethodPost, Path: one + "/refresh", Tags: tags, Summary: "Ask for an application to be compared anew",
 	}, g.refresh)
-	handle(s, huma.Operation{
+	handle(s, action.GitOpsApplicationSync, huma.Operation{
 		OperationID: "rollbackGitOpsApplication", Method: http.MethodPost, Path: one + "/rollback", Tags: tags, Summary: "Ask for an application to go back to a sync of its history",
 	}, g.rollback)
-	handle(s, huma.Operation{
+	handle(s, action.GitOpsApplicationSync, huma.Operation{
 		OperationID: "terminateGitOpsOperation", Method: http.MethodPost, Path: one + "/terminate", Tags: tags, Summary: "Ask for the operation under way to end",
 	}, g.terminate)
-	handle(s, huma.Operation{
+	handle(s, action.GitOpsApplicationView, huma.Operation{
 		OperationID: "askGitOpsResources", Method: http.MethodPost, Path: one + "/resources", Tags: tags, Summary: "Ask for the objects of an application, each with how it is",
 	}, g.resources)
 	gitOpsLooks(s, g)
-	handle(s, huma.Operation{
+	handle(s, action.GitOpsApplicationView, huma.Operation{
 		OperationID: "getGitOpsRequest", Method: http.MethodGet, Path: one + "/requests/{request}", Tags: tags, Summary: "Tell what became of a request",
 	}, g.request)
 }
@@ -124,6 +125,11 @@ type ofAgent struct {
 	Agent string `path:"agent" maxLength:"160" doc:"As a reference, e.g. eu1 or account.eu1"`
 }
 
+func (o ofAgent) about(ctx context.Context, _ *Server) (access.Resource, error) {
+	agent, err := o.agent(ctx)
+	return access.Resource{Scope: agent.Scope, ID: agent.ID}, err
+}
+
 // agent is the one that is named, of a scope that the caller may see.
 func (o ofAgent) agent(ctx context.Context) (ref.Ref, error) {
 	scope, err := o.scope(ctx)
@@ -137,11 +143,18 @@ func (o ofAgent) agent(ctx context.Context) (ref.Ref, error) {
 	return agent, access.Check(caller(ctx), agent.Scope)
 }
 
-func (s *reconciled) moveAgent(ctx context.Context, in *struct {
+// movesAgent is a request to let an agent be elsewhere.
+type movesAgent struct {
 	Scoped
 	Agent string `path:"agent" maxLength:"160" doc:"As a reference, e.g. eu1 or account.eu1"`
 	Back  bool   `query:"back" doc:"Let it be in the cluster again that it was moved away from, if no other has it yet"`
-}) (*struct{}, error) {
+}
+
+func (in *movesAgent) about(ctx context.Context, s *Server) (access.Resource, error) {
+	return ofAgent{in.Scoped, in.Agent}.about(ctx, s)
+}
+
+func (s *reconciled) moveAgent(ctx context.Context, in *movesAgent) (*struct{}, error) {
 	agent, err := ofAgent{in.Scoped, in.Agent}.agent(ctx)
 	if err != nil {
 		return nil, err
@@ -162,13 +175,18 @@ func (s *reconciled) getAgent(ctx context.Context, in *ofAgent) (*struct{ Body d
 	return &struct{ Body display.Agent }{out}, err
 }
 
-// ofApplication names an application.
-type ofApplication struct {
+// OfApplication names an application, or a set of them, in the path.
+type OfApplication struct {
 	Scoped
 	display.Named
 }
 
-func (in ofApplication) key(ctx context.Context) (store.EntityKey, error) {
+func (in OfApplication) about(ctx context.Context, _ *Server) (access.Resource, error) {
+	scope, err := in.scope(ctx)
+	return access.Resource{Scope: scope, ID: in.Name}, err
+}
+
+func (in OfApplication) key(ctx context.Context) (store.EntityKey, error) {
 	scope, err := in.scope(ctx)
 	if err != nil {
 		return store.EntityKey{}, err
@@ -269,7 +287,7 @@ func labelled(have map[string]string, wanted string) bool {
 	return true
 }
 
-func (s *reconciled) getApplication(ctx context.Context, in *ofApplication) (*struct{ Body display.Application }, error) {
+func (s *reconciled) getApplication(ctx context.Context, in *OfApplication) (*struct{ Body display.Application }, error) {
 	key, err := in.key(ctx)
 	if err != nil {
 		return nil, err
@@ -284,12 +302,11 @@ func (s *reconciled) getApplication(ctx context.Context, in *ofApplication) (*st
 }
 
 func (s *reconciled) deleteApplication(ctx context.Context, in *struct {
-	Scoped
-	display.Named
+	OfApplication
 	Versioned
 	Cascade bool `query:"cascade" default:"true" doc:"Delete what it has deployed, too"`
 }) (*struct{ Body display.Request }, error) {
-	key, err := ofApplication{in.Scoped, in.Named}.key(ctx)
+	key, err := in.OfApplication.key(ctx)
 	if err != nil {
 		return nil, err
 	}
@@ -316,11 +333,10 @@ func (s *reconciled) deleteApplication(ctx context.Context, in *struct {
 }
 
 func (s *reconciled) history(ctx context.Context, in *struct {
-	Scoped
-	display.Named
+	OfApplication
 	Paged
 }) (*struct{ Body display.HistoryList }, error) {
-	key, err := ofApplication{in.Scoped, in.Named}.key(ctx)
+	key, err := in.OfApplication.key(ctx)
 	if err != nil {
 		return nil, err
 	}
@@ -337,7 +353,7 @@ func (s *reconciled) history(ctx context.Context, in *struct {
 
 type askedAnswer struct{ Body display.Request }
 
-func (s *reconciled) ask(ctx context.Context, in ofApplication, r protocol.Request) (*askedAnswer, error) {
+func (s *reconciled) ask(ctx context.Context, in OfApplication, r protocol.Request) (*askedAnswer, error) {
 	key, err := in.key(ctx)
 	if err != nil {
 		return nil, err
@@ -350,8 +366,7 @@ func (s *reconciled) ask(ctx context.Context, in ofApplication, r protocol.Reque
 }
 
 func (s *reconciled) sync(ctx context.Context, in *struct {
-	Scoped
-	display.Named
+	OfApplication
 	Body display.Sync
 }) (*askedAnswer, error) {
 	b := in.Body
@@ -369,42 +384,39 @@ func (s *reconciled) sync(ctx context.Context, in *struct {
 	if b.Retry != nil {
 		o.Retry = *b.Retry
 	}
-	return s.ask(ctx, ofApplication{in.Scoped, in.Named}, protocol.Request{Kind: protocol.RequestSync, Operation: o})
+	return s.ask(ctx, in.OfApplication, protocol.Request{Kind: protocol.RequestSync, Operation: o})
 }
 
 func (s *reconciled) refresh(ctx context.Context, in *struct {
-	Scoped
-	display.Named
+	OfApplication
 	Body struct {
 		Hard bool `json:"hard,omitempty" doc:"Render and compare everything anew, whatever was found before"`
 	}
 }) (*askedAnswer, error) {
-	return s.ask(ctx, ofApplication{in.Scoped, in.Named}, protocol.Request{Kind: protocol.RequestRefresh, Hard: in.Body.Hard})
+	return s.ask(ctx, in.OfApplication, protocol.Request{Kind: protocol.RequestRefresh, Hard: in.Body.Hard})
 }
 
 func (s *reconciled) rollback(ctx context.Context, in *struct {
-	Scoped
-	display.Named
+	OfApplication
 	Body display.Rollback
 }) (*askedAnswer, error) {
-	return s.ask(ctx, ofApplication{in.Scoped, in.Named}, protocol.Request{Kind: protocol.RequestRollback, History: in.Body.ID, Prune: in.Body.Prune, DryRun: in.Body.DryRun})
+	return s.ask(ctx, in.OfApplication, protocol.Request{Kind: protocol.RequestRollback, History: in.Body.ID, Prune: in.Body.Prune, DryRun: in.Body.DryRun})
 }
 
-func (s *reconciled) terminate(ctx context.Context, in *ofApplication) (*askedAnswer, error) {
+func (s *reconciled) terminate(ctx context.Context, in *OfApplication) (*askedAnswer, error) {
 	return s.ask(ctx, *in, protocol.Request{Kind: protocol.RequestTerminate})
 }
 
 // resources asks the agent, if there is one to ask.
-func (s *reconciled) resources(ctx context.Context, in *ofApplication) (*askedAnswer, error) {
+func (s *reconciled) resources(ctx context.Context, in *OfApplication) (*askedAnswer, error) {
 	return s.ask(ctx, *in, protocol.Request{Kind: protocol.RequestResources})
 }
 
 func (s *reconciled) request(ctx context.Context, in *struct {
-	Scoped
-	display.Named
+	OfApplication
 	Request string `path:"request" maxLength:"64"`
 }) (*askedAnswer, error) {
-	key, err := ofApplication{in.Scoped, in.Named}.key(ctx)
+	key, err := in.OfApplication.key(ctx)
 	if err != nil {
 		return nil, err
 	}

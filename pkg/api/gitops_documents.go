@@ -8,6 +8,7 @@ import (
 	"github.com/danielgtaylor/huma/v2"
 
 	"github.com/slipway-cd/slipway/pkg/access"
+	"github.com/slipway-cd/slipway/pkg/access/action"
 	"github.com/slipway-cd/slipway/pkg/entity"
 	"github.com/slipway-cd/slipway/pkg/gitops/display"
 	"github.com/slipway-cd/slipway/pkg/ref"
@@ -16,32 +17,42 @@ import (
 
 func gitOpsDocuments(s *Server) {
 	g := reconciledOf(s)
-	handle(s, huma.Operation{
+	handle(s, action.EntityView, huma.Operation{
 		OperationID: "listGitOpsDocuments", Method: http.MethodGet, Path: "/v1/gitops/documents/{kind}", Tags: []string{"GitOps"},
 		Summary: "List what GitOps agents keep beside applications, without what opens it",
 	}, g.listDocuments)
 }
 
-func (s *reconciled) listDocuments(ctx context.Context, in *struct {
+// listsDocuments asks for what agents keep.
+type listsDocuments struct {
 	Scoped
 	Paged
 	Kind  ref.Kind `path:"kind" enum:"gitopsSettings,gitopsCertificate,gitopsGpgKey,gitopsRepoCredentials,gitopsRepository,gitopsCluster,gitopsProject"`
 	Agent string   `query:"agent" maxLength:"160" doc:"Those of an agent, as a reference; none means those of all agents of the scope"`
-}) (*struct{ Body display.DocumentList }, error) {
+}
+
+// place is where the documents are, and whose.
+func (in *listsDocuments) place(ctx context.Context) (ref.Scope, string, error) {
 	scope, err := in.scope(ctx)
+	if err != nil || in.Agent == "" {
+		return scope, "", err
+	}
+	r, err := ref.Parse(in.Agent, scope)
+	if err != nil {
+		return ref.Scope{}, "", invalid("agent: %w", err)
+	}
+	return r.Scope, r.ID, access.Check(caller(ctx), r.Scope)
+}
+
+func (in *listsDocuments) about(ctx context.Context, _ *Server) (access.Resource, error) {
+	scope, _, err := in.place(ctx)
+	return access.Resource{Type: action.TypeOf(in.Kind), Scope: scope}, err
+}
+
+func (s *reconciled) listDocuments(ctx context.Context, in *listsDocuments) (*struct{ Body display.DocumentList }, error) {
+	scope, agent, err := in.place(ctx)
 	if err != nil {
 		return nil, err
-	}
-	agent := ""
-	if in.Agent != "" {
-		r, err := ref.Parse(in.Agent, scope)
-		if err != nil {
-			return nil, invalid("agent: %w", err)
-		}
-		if err := access.Check(caller(ctx), r.Scope); err != nil {
-			return nil, err
-		}
-		scope, agent = r.Scope, r.ID
 	}
 	found, next, err := s.Store.ListEntities(ctx, scope, in.Kind, agent, in.page())
 	if err != nil {

@@ -6,7 +6,7 @@ import (
 
 	"github.com/danielgtaylor/huma/v2"
 
-	"github.com/slipway-cd/slipway/pkg/gitops/display"
+	"github.com/slipway-cd/slipway/pkg/access/action"
 	"github.com/slipway-cd/slipway/pkg/gitops/protocol"
 )
 
@@ -17,26 +17,25 @@ func gitOpsLooks(s *Server, g *reconciled) {
 	ask := func(id, path, summary string) huma.Operation {
 		return huma.Operation{OperationID: id, Method: http.MethodPost, Path: one + path, Tags: []string{"GitOps"}, Summary: summary}
 	}
-	handle(s, ask("askGitOpsDifferences", "diff", "Ask what a sync of an application would change"), g.diff)
-	handle(s, ask("askGitOpsManifests", "manifests", "Ask for the manifests of an application"), g.manifests)
-	handle(s, ask("askGitOpsTree", "tree", "Ask for the objects of an application with what they own"), g.tree)
-	handle(s, ask("askGitOpsLogs", "logs", "Ask for the logs of an application's pods"), g.logs)
-	handle(s, ask("askGitOpsEvents", "events", "Ask for the events of an application's objects"), g.events)
-	handle(s, ask("askGitOpsActions", "actions", "Ask what can be done to an application's objects"), g.actions)
-	handle(s, ask("runGitOpsAction", "actions/run", "Ask for an action on objects of an application"), g.act)
-	handle(s, ask("patchGitOpsObject", "patch-resource", "Ask for live objects of an application to be changed"), g.patch)
-	handle(s, ask("deleteGitOpsObject", "delete-resource", "Ask for live objects of an application to be deleted"), g.deleteObject)
-	handle(s, huma.Operation{
+	handle(s, action.GitOpsApplicationView, ask("askGitOpsDifferences", "diff", "Ask what a sync of an application would change"), g.diff)
+	handle(s, action.GitOpsApplicationView, ask("askGitOpsManifests", "manifests", "Ask for the manifests of an application"), g.manifests)
+	handle(s, action.GitOpsApplicationView, ask("askGitOpsTree", "tree", "Ask for the objects of an application with what they own"), g.tree)
+	handle(s, action.GitOpsApplicationView, ask("askGitOpsLogs", "logs", "Ask for the logs of an application's pods"), g.logs)
+	handle(s, action.GitOpsApplicationView, ask("askGitOpsEvents", "events", "Ask for the events of an application's objects"), g.events)
+	handle(s, action.GitOpsApplicationView, ask("askGitOpsActions", "actions", "Ask what can be done to an application's objects"), g.actions)
+	handle(s, action.GitOpsApplicationEdit, ask("runGitOpsAction", "actions/run", "Ask for an action on objects of an application"), g.act)
+	handle(s, action.GitOpsApplicationEdit, ask("patchGitOpsObject", "patch-resource", "Ask for live objects of an application to be changed"), g.patch)
+	handle(s, action.GitOpsApplicationEdit, ask("deleteGitOpsObject", "delete-resource", "Ask for live objects of an application to be deleted"), g.deleteObject)
+	handle(s, action.GitOpsApplicationSync, huma.Operation{
 		OperationID: "holdGitOpsApplication", Method: http.MethodPut, Path: one + "hold", Tags: []string{"GitOps"}, Summary: "Ask for an application to stay what its last sync made of it",
 	}, g.hold)
-	handle(s, huma.Operation{
+	handle(s, action.GitOpsApplicationSync, huma.Operation{
 		OperationID: "releaseGitOpsApplication", Method: http.MethodDelete, Path: one + "hold", Tags: []string{"GitOps"}, Summary: "Ask for the end of an application's hold",
 	}, g.release)
 }
 
 type looksAt struct {
-	Scoped
-	display.Named
+	OfApplication
 	Body protocol.Look
 }
 
@@ -45,7 +44,7 @@ func (s *reconciled) look(ctx context.Context, in *looksAt, kind protocol.Reques
 	if len(in.Body.Manifests) > protocol.MostManifests {
 		return nil, invalid("manifests: found %d bytes; want %d at most", len(in.Body.Manifests), protocol.MostManifests)
 	}
-	return s.ask(ctx, ofApplication{in.Scoped, in.Named}, protocol.Request{Kind: kind, Look: &in.Body})
+	return s.ask(ctx, in.OfApplication, protocol.Request{Kind: kind, Look: &in.Body})
 }
 
 func (s *reconciled) diff(ctx context.Context, in *looksAt) (*askedAnswer, error) {
@@ -73,8 +72,7 @@ func (s *reconciled) actions(ctx context.Context, in *looksAt) (*askedAnswer, er
 }
 
 type touchesOn struct {
-	Scoped
-	display.Named
+	OfApplication
 	Body protocol.Touch
 }
 
@@ -83,7 +81,7 @@ func (s *reconciled) touch(ctx context.Context, in *touchesOn, kind protocol.Req
 	if in.Body.Kind == "" && in.Body.Name == "" {
 		return nil, invalid("found neither a kind nor a name; want one at least: which objects are meant")
 	}
-	return s.ask(ctx, ofApplication{in.Scoped, in.Named}, protocol.Request{Kind: kind, Touch: &in.Body})
+	return s.ask(ctx, in.OfApplication, protocol.Request{Kind: kind, Touch: &in.Body})
 }
 
 func (s *reconciled) act(ctx context.Context, in *touchesOn) (*askedAnswer, error) {
@@ -108,13 +106,12 @@ func (s *reconciled) deleteObject(ctx context.Context, in *touchesOn) (*askedAns
 }
 
 func (s *reconciled) hold(ctx context.Context, in *struct {
-	Scoped
-	display.Named
+	OfApplication
 	Body protocol.Hold
 }) (*askedAnswer, error) {
-	return s.ask(ctx, ofApplication{in.Scoped, in.Named}, protocol.Request{Kind: protocol.RequestHold, Hold: &in.Body})
+	return s.ask(ctx, in.OfApplication, protocol.Request{Kind: protocol.RequestHold, Hold: &in.Body})
 }
 
-func (s *reconciled) release(ctx context.Context, in *ofApplication) (*askedAnswer, error) {
+func (s *reconciled) release(ctx context.Context, in *OfApplication) (*askedAnswer, error) {
 	return s.ask(ctx, *in, protocol.Request{Kind: protocol.RequestRelease})
 }

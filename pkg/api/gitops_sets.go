@@ -8,6 +8,7 @@ import (
 
 	"github.com/danielgtaylor/huma/v2"
 
+	"github.com/slipway-cd/slipway/pkg/access/action"
 	"github.com/slipway-cd/slipway/pkg/fault"
 	"github.com/slipway-cd/slipway/pkg/gitops/appset"
 	"github.com/slipway-cd/slipway/pkg/gitops/display"
@@ -19,35 +20,30 @@ import (
 func gitOpsSets(s *Server) {
 	g, tags := reconciledOf(s), []string{"GitOps"}
 	const one = "/v1/gitops/applicationsets/{agent}/{name}"
-	handle(s, huma.Operation{
+	handle(s, action.GitOpsSetView, huma.Operation{
 		OperationID: "listGitOpsApplicationSets", Method: http.MethodGet, Path: "/v1/gitops/applicationsets", Tags: tags, Summary: "List the application sets of a scope",
 	}, g.listSets)
-	handle(s, huma.Operation{
+	handle(s, action.GitOpsSetView, huma.Operation{
 		OperationID: "getGitOpsApplicationSet", Method: http.MethodGet, Path: one, Tags: tags, Summary: "Get an application set",
 	}, g.getSet)
-	handle(s, huma.Operation{
+	handle(s, action.GitOpsSetDelete, huma.Operation{
 		OperationID: "deleteGitOpsApplicationSet", Method: http.MethodDelete, Path: one, Tags: tags, Summary: "Delete an application set with its applications, as their finalizers say",
 	}, g.deleteSet)
-	handle(s, huma.Operation{
+	handle(s, action.GitOpsSetEdit, huma.Operation{
 		OperationID: "refreshGitOpsApplicationSet", Method: http.MethodPost, Path: one + "/refresh", Tags: tags, Summary: "Ask for an application set to be made anew",
 	}, g.refreshSet)
-	handle(s, huma.Operation{
+	handle(s, action.GitOpsSetView, huma.Operation{
 		OperationID: "generateGitOpsApplicationSet", Method: http.MethodPost, Path: one + "/generate", Tags: tags,
 		Summary: "Ask which applications an application set would have, which needn't be saved",
 	}, g.generateSet)
-	handle(s, huma.Operation{
+	handle(s, action.GitOpsSetView, huma.Operation{
 		OperationID: "getGitOpsApplicationSetRequest", Method: http.MethodGet, Path: one + "/requests/{request}", Tags: tags, Summary: "Tell what became of a request about an application set",
 	}, g.requestOfSet)
 }
 
-// ofSet names a set.
-type ofSet struct {
-	Scoped
-	display.Named
-}
-
-func (in ofSet) key(ctx context.Context) (store.EntityKey, error) {
-	key, err := ofApplication(in).key(ctx)
+// setKey is the set that a request names.
+func setKey(ctx context.Context, in OfApplication) (store.EntityKey, error) {
+	key, err := in.key(ctx)
 	key.Kind = ref.GitOpsApplicationSet
 	return key, err
 }
@@ -124,8 +120,8 @@ func (s *reconciled) listSets(ctx context.Context, in *struct {
 	return &struct{ Body display.ApplicationSetList }{out}, nil
 }
 
-func (s *reconciled) getSet(ctx context.Context, in *ofSet) (*struct{ Body display.ApplicationSet }, error) {
-	key, err := in.key(ctx)
+func (s *reconciled) getSet(ctx context.Context, in *OfApplication) (*struct{ Body display.ApplicationSet }, error) {
+	key, err := setKey(ctx, *in)
 	if err != nil {
 		return nil, err
 	}
@@ -148,11 +144,10 @@ func (s *reconciled) getSet(ctx context.Context, in *ofSet) (*struct{ Body displ
 }
 
 func (s *reconciled) deleteSet(ctx context.Context, in *struct {
-	Scoped
-	display.Named
+	OfApplication
 	Versioned
 }) (*askedAnswer, error) {
-	key, err := ofSet{in.Scoped, in.Named}.key(ctx)
+	key, err := setKey(ctx, in.OfApplication)
 	if err != nil {
 		return nil, err
 	}
@@ -174,8 +169,8 @@ func (s *reconciled) deleteSet(ctx context.Context, in *struct {
 	return &askedAnswer{display.Request{Request: asked}}, nil
 }
 
-func (s *reconciled) askSet(ctx context.Context, in ofSet, r protocol.Request) (*askedAnswer, error) {
-	key, err := in.key(ctx)
+func (s *reconciled) askSet(ctx context.Context, in OfApplication, r protocol.Request) (*askedAnswer, error) {
+	key, err := setKey(ctx, in)
 	if err != nil {
 		return nil, err
 	}
@@ -187,16 +182,15 @@ func (s *reconciled) askSet(ctx context.Context, in ofSet, r protocol.Request) (
 	return &askedAnswer{display.Request{Request: asked}}, nil
 }
 
-func (s *reconciled) refreshSet(ctx context.Context, in *ofSet) (*askedAnswer, error) {
+func (s *reconciled) refreshSet(ctx context.Context, in *OfApplication) (*askedAnswer, error) {
 	return s.askSet(ctx, *in, protocol.Request{Kind: protocol.RequestRefresh})
 }
 
 func (s *reconciled) generateSet(ctx context.Context, in *struct {
-	Scoped
-	display.Named
+	OfApplication
 	Body display.Generate
 }) (*askedAnswer, error) {
-	key, err := ofSet{in.Scoped, in.Named}.key(ctx)
+	key, err := setKey(ctx, in.OfApplication)
 	if err != nil {
 		return nil, err
 	}
@@ -208,15 +202,14 @@ func (s *reconciled) generateSet(ctx context.Context, in *struct {
 	if err != nil {
 		return nil, fault.New(fault.Internal, "encode an application set: %w", err)
 	}
-	return s.askSet(ctx, ofSet{in.Scoped, in.Named}, protocol.Request{Kind: protocol.RequestGenerate, Generate: doc})
+	return s.askSet(ctx, in.OfApplication, protocol.Request{Kind: protocol.RequestGenerate, Generate: doc})
 }
 
 func (s *reconciled) requestOfSet(ctx context.Context, in *struct {
-	Scoped
-	display.Named
+	OfApplication
 	Request string `path:"request" maxLength:"64"`
 }) (*askedAnswer, error) {
-	key, err := ofSet{in.Scoped, in.Named}.key(ctx)
+	key, err := setKey(ctx, in.OfApplication)
 	if err != nil {
 		return nil, err
 	}

@@ -6,6 +6,8 @@ import (
 
 	"github.com/danielgtaylor/huma/v2"
 
+	"github.com/slipway-cd/slipway/pkg/access"
+	"github.com/slipway-cd/slipway/pkg/access/action"
 	"github.com/slipway-cd/slipway/pkg/catalog"
 	"github.com/slipway-cd/slipway/pkg/fault"
 	"github.com/slipway-cd/slipway/pkg/input"
@@ -17,6 +19,11 @@ import (
 type OfPipeline struct {
 	Scoped
 	Pipeline string `path:"pipeline" maxLength:"128"`
+}
+
+func (in OfPipeline) about(ctx context.Context, _ *Server) (access.Resource, error) {
+	scope, err := in.scope(ctx)
+	return access.Resource{Scope: scope, ID: in.Pipeline}, err
 }
 
 // PipelineInputs is what a run of a pipeline asks for.
@@ -66,19 +73,19 @@ type Reconciled struct {
 
 func (s *Server) inputs() {
 	tags := []string{"Inputs"}
-	handle(s, huma.Operation{
+	handle(s, action.PipelineView, huma.Operation{
 		OperationID: "getInputs", Method: http.MethodGet, Path: "/v1/pipelines/{pipeline}/inputs", Tags: tags,
 		Summary: "Say what a run of a pipeline asks for",
 	}, inTurn(s, s.saved.getInputs))
-	handle(s, huma.Operation{
+	handle(s, action.PipelineView, huma.Operation{
 		OperationID: "mergeInputs", Method: http.MethodPost, Path: "/v1/pipelines/{pipeline}/inputs:merge", Tags: tags,
 		Summary: "Show a pipeline with inputs as a run would have it, and start nothing",
 	}, inTurn(s, s.saved.mergeInputs))
-	handle(s, huma.Operation{
+	handle(s, action.InputSetView, huma.Operation{
 		OperationID: "listInputSets", Method: http.MethodGet, Path: "/v1/pipelines/{pipeline}/input-sets", Tags: tags,
 		Summary: "List the input sets and overlays of a pipeline, and say which fit it",
 	}, inTurn(s, s.saved.listInputSets))
-	handle(s, huma.Operation{
+	handle(s, action.InputSetEdit, huma.Operation{
 		OperationID: "reconcileInputSet", Method: http.MethodPost, Path: "/v1/pipelines/{pipeline}/input-sets/{id}/reconcile", Tags: tags,
 		Summary: "Drop from an input set what its pipeline no longer has",
 	}, inTurn(s, s.saved.reconcileInputSet))

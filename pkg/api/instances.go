@@ -9,6 +9,8 @@ import (
 
 	"github.com/danielgtaylor/huma/v2"
 
+	"github.com/slipway-cd/slipway/pkg/access"
+	"github.com/slipway-cd/slipway/pkg/access/action"
 	"github.com/slipway-cd/slipway/pkg/ledger"
 	"github.com/slipway-cd/slipway/pkg/plan"
 	"github.com/slipway-cd/slipway/pkg/ref"
@@ -99,15 +101,15 @@ type History struct {
 
 func (s *Server) instances() {
 	tags := []string{"Instances"}
-	handle(s, huma.Operation{
+	handle(s, action.ServiceView, huma.Operation{
 		OperationID: "listInstances", Method: http.MethodGet, Path: "/v1/instances", Tags: tags,
 		Summary: "List what runs where, by service, environment and infrastructure",
 	}, s.listInstances)
-	handle(s, huma.Operation{
+	handle(s, action.ServiceView, huma.Operation{
 		OperationID: "listServiceInstances", Method: http.MethodGet, Path: "/v1/services/{service}/instances", Tags: tags,
 		Summary: "List where a service runs, and which instances it has there",
 	}, s.listServiceInstances)
-	handle(s, huma.Operation{
+	handle(s, action.ServiceView, huma.Operation{
 		OperationID: "listServiceHistory", Method: http.MethodGet, Path: "/v1/services/{service}/instances/history", Tags: tags,
 		Summary: "List how a service's instances changed in the last 30 days, newest first",
 	}, s.listServiceHistory)
@@ -117,6 +119,11 @@ func (s *Server) instances() {
 type OfService struct {
 	Scoped
 	Service string `path:"service" maxLength:"128" doc:"As stages in the project name it, e.g. web or account.web"`
+}
+
+func (in OfService) about(ctx context.Context, _ *Server) (access.Resource, error) {
+	scope, err := in.scope(ctx)
+	return access.Resource{Scope: scope, ID: in.Service}, err
 }
 
 // known gives the scope of the request if the service exists.

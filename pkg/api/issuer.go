@@ -7,7 +7,7 @@ import (
 
 	"github.com/danielgtaylor/huma/v2"
 
-	"github.com/slipway-cd/slipway/pkg/access"
+	"github.com/slipway-cd/slipway/pkg/access/action"
 	"github.com/slipway-cd/slipway/pkg/audit"
 	"github.com/slipway-cd/slipway/pkg/issuer"
 	"github.com/slipway-cd/slipway/pkg/ref"
@@ -26,18 +26,18 @@ type provider struct {
 func identityProvider(s *Server) {
 	p := provider{s.Issuer, s.Store.Audits, s.kept}
 	tags := []string{"Issuer of tokens"}
-	handle(s, huma.Operation{
+	exempt(s, action.Public, huma.Operation{
 		OperationID: "getIssuer", Method: http.MethodGet, Path: issuer.Path + "{account}/.well-known/openid-configuration", Tags: tags,
 		Summary: "Describe the issuer of the tokens by which clouds know tasks; it needs no token", Security: []map[string][]string{{}},
 	}, p.describe)
-	handle(s, huma.Operation{
+	exempt(s, action.Public, huma.Operation{
 		OperationID: "getIssuerKeys", Method: http.MethodGet, Path: issuer.Path + "{account}/jwks", Tags: tags,
 		Summary: "Get the public keys by which these tokens are verified; it needs no token", Security: []map[string][]string{{}},
 	}, p.keys)
-	handle(s, huma.Operation{
+	exempt(s, action.Self, huma.Operation{
 		OperationID: "getIssuerStatus", Method: http.MethodGet, Path: "/v1/issuer", Tags: tags, Summary: "Tell what tokens for clouds have as their issuer, and when its keys sign",
 	}, p.tell)
-	handle(s, huma.Operation{
+	handle(s, action.IssuerRotate, huma.Operation{
 		OperationID: "rotateIssuerKeys", Method: http.MethodPost, Path: "/v1/issuer/rotate", Tags: tags, Summary: "Make a new key for the tokens that clouds trust",
 	}, p.rotate)
 }
@@ -54,15 +54,13 @@ type RotateIssuer struct {
 
 // rotate makes a key for the whole account, so it takes a token of that.
 func (p provider) rotate(ctx context.Context, in *struct {
+	ofTheAccount
 	Keyed
 	Body    RotateIssuer
 	RawBody []byte
 }) (*struct{ Body issuer.Status }, error) {
 	by := caller(ctx)
 	account := ref.Scope{Account: by.Scope.Account}
-	if err := access.Check(by, account); err != nil {
-		return nil, err
-	}
 	status, err := once(ctx, p.kept, in.Keyed, in.RawBody, "rotateIssuerKeys", func(string) (issuer.Status, error) {
 		status, err := p.Rotate(ctx, account.Account, in.Body.Leaked)
 		if err != nil {

@@ -8,6 +8,7 @@ import (
 
 	"github.com/danielgtaylor/huma/v2"
 
+	"github.com/slipway-cd/slipway/pkg/access/action"
 	"github.com/slipway-cd/slipway/pkg/audit"
 	"github.com/slipway-cd/slipway/pkg/execution"
 	"github.com/slipway-cd/slipway/pkg/fault"
@@ -17,15 +18,15 @@ import (
 
 func (s *Server) approvalLinks() {
 	tags := []string{"Approvals"}
-	handle(s, huma.Operation{
+	handle(s, action.ApprovalAnswer, huma.Operation{
 		OperationID: "makeApprovalLink", Method: http.MethodPost, Path: "/v1/executions/{execution}/nodes/{node}/approval/links", Tags: tags,
 		Summary: "Make a link by which one person can answer an approval once, without a token",
 	}, inTurn(s, s.steering.makeLink))
-	handle(s, huma.Operation{
+	exempt(s, action.Public, huma.Operation{
 		OperationID: "readApprovalLink", Method: http.MethodGet, Path: linkPaths + "{link}", Tags: tags,
 		Summary: "Show what a link asks; it needs no token and changes nothing",
 	}, s.steering.readLink)
-	handle(s, huma.Operation{
+	exempt(s, action.Public, huma.Operation{
 		OperationID: "answerApprovalLink", Method: http.MethodPost, Path: linkPaths + "{link}", Tags: tags,
 		Summary: "Approve or reject by a link, which is used up; it needs no token",
 	}, inTurn(s, s.steering.answerLink))

@@ -6,6 +6,7 @@ import (
 
 	"github.com/danielgtaylor/huma/v2"
 
+	"github.com/slipway-cd/slipway/pkg/access/action"
 	"github.com/slipway-cd/slipway/pkg/execution"
 	"github.com/slipway-cd/slipway/pkg/launch"
 	"github.com/slipway-cd/slipway/pkg/plan"
@@ -19,37 +20,34 @@ type OfNode struct {
 
 func (s *Server) nodes() {
 	tags := []string{"Executions"}
-	handle(s, huma.Operation{
+	handle(s, action.ExecutionSteer, huma.Operation{
 		OperationID: "intervene", Method: http.MethodPost, Path: "/v1/executions/{execution}/nodes/{node}/intervene", Tags: tags,
 		Summary: "Decide what happens to a failed step that waits for a person",
 	}, inTurn(s, s.steering.intervene))
-	handle(s, huma.Operation{
+	handle(s, action.ApprovalAnswer, huma.Operation{
 		OperationID: "answerApproval", Method: http.MethodPost, Path: "/v1/executions/{execution}/nodes/{node}/approval", Tags: tags,
 		Summary: "Approve or reject a step that waits for approval",
 	}, inTurn(s, s.steering.answerApproval))
-	handle(s, huma.Operation{
+	handle(s, action.ExecutionSteer, huma.Operation{
 		OperationID: "markNode", Method: http.MethodPost, Path: "/v1/executions/{execution}/nodes/{node}/mark", Tags: tags,
 		Summary: "End a running step, or all in a stage, as failed; or a Wait step as a success",
 	}, inTurn(s, s.steering.markNode))
-	handle(s, huma.Operation{
+	handle(s, action.ExecutionSteer, huma.Operation{
 		OperationID: "answerInputs", Method: http.MethodPost, Path: "/v1/executions/{execution}/nodes/{node}/inputs", Tags: tags,
 		Summary: "Give a step or a stage the inputs that it waits for",
 	}, inTurn(s, s.steering.answerInputs))
-	handle(s, huma.Operation{
+	handle(s, action.ApprovalAnswer, huma.Operation{
 		OperationID: "answerCallback", Method: http.MethodPost, Path: "/v1/executions/{execution}/approval", Tags: tags,
 		Summary: "Approve or reject the one step that waits for approval with a callback id",
 	}, inTurn(s, s.steering.answerCallback))
-	handle(s, huma.Operation{
+	handle(s, action.ExecutionView, huma.Operation{
 		OperationID: "readLog", Method: http.MethodGet, Path: "/v1/executions/{execution}/nodes/{node}/log", Tags: tags,
 		Summary: "Read a step's log; with wait, follow it",
 	}, s.steering.readLog)
 }
 
-// node finds a node of an execution that the caller may see.
+// node finds a node of an execution.
 func (s *steering) node(ctx context.Context, in OfNode) (*execution.TreeNode, error) {
-	if err := s.visible(ctx, in.ID); err != nil {
-		return nil, err
-	}
 	return s.Executions.FindNode(ctx, in.ID, in.Node)
 }
 
@@ -113,9 +111,6 @@ func (s *steering) answerCallback(ctx context.Context, in *struct {
 	CallbackID string `query:"callbackId" maxLength:"256" doc:"The step's callbackId; none means the one step that waits"`
 	Body       ApprovalAnswer
 }) (*nothing, error) {
-	if err := s.visible(ctx, in.ID); err != nil {
-		return nil, err
-	}
 	node, err := s.Executions.FindCallback(ctx, in.ID, in.CallbackID)
 	if err != nil {
 		return nil, err

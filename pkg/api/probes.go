@@ -7,6 +7,8 @@ import (
 
 	"github.com/danielgtaylor/huma/v2"
 
+	"github.com/slipway-cd/slipway/pkg/access"
+	"github.com/slipway-cd/slipway/pkg/access/action"
 	"github.com/slipway-cd/slipway/pkg/execution"
 	"github.com/slipway-cd/slipway/pkg/fault"
 	"github.com/slipway-cd/slipway/pkg/ref"
@@ -37,25 +39,35 @@ type Tester struct {
 
 func (s *Server) probes() {
 	tags := []string{"Connectors"}
-	handle(s, huma.Operation{
+	handle(s, action.ConnectorTest, huma.Operation{
 		OperationID: "testConnector", Method: http.MethodPost, Path: "/v1/connectors/{connector}/test", Tags: tags,
 		Summary: "Have a delegate test a saved connector",
 	}, inTurn(s, s.testConnector))
-	handle(s, huma.Operation{
+	handle(s, action.ConnectorEdit, huma.Operation{
 		OperationID: "testConnectorDocument", Method: http.MethodPost, Path: "/v1/connectors:test", Tags: tags, MaxBodyBytes: yamldoc.MaxBytes + 1,
 		Summary: "Have a delegate test a connector that isn't saved",
 	}, inTurn(s, s.testDocument))
-	handle(s, huma.Operation{
+	handle(s, action.ConnectorView, huma.Operation{
 		OperationID: "getConnectorTest", Method: http.MethodGet, Path: "/v1/executions/{execution}/test", Tags: tags,
 		Summary: "Get what the test of a connector has come to",
 	}, s.steering.getTest)
 }
 
-func (s *Server) testConnector(ctx context.Context, in *struct {
+// testsConnector names a connector in the path.
+type testsConnector struct {
 	Scoped
 	Keyed
 	Connector string `path:"connector" maxLength:"160" doc:"A reference, such as web or account.web"`
-}) (*struct{ Body StartedTest }, error) {
+}
+
+// about is the connector, wherever it is: who may use one of the account there
+// need not see it.
+func (in *testsConnector) about(ctx context.Context, _ *Server) (access.Resource, error) {
+	scope, err := in.scope(ctx)
+	return access.Resource{Scope: scope, ID: in.Connector}, err
+}
+
+func (s *Server) testConnector(ctx context.Context, in *testsConnector) (*struct{ Body StartedTest }, error) {
 	scope, err := in.scope(ctx)
 	if err != nil {
 		return nil, err
@@ -91,10 +103,16 @@ func (s *Server) testDocument(ctx context.Context, in *struct {
 	return &struct{ Body StartedTest }{body}, err
 }
 
-func (s *steering) getTest(ctx context.Context, in *OfExecution) (*struct{ Body ConnectorTest }, error) {
-	if err := s.visible(ctx, in.ID); err != nil {
-		return nil, err
-	}
+// ofLookup names an execution that a delegate answers a question by. Its
+// pipeline is none that was saved.
+type ofLookup struct{ OfExecution }
+
+func (in ofLookup) about(ctx context.Context, s *Server) (access.Resource, error) {
+	on, err := in.OfExecution.about(ctx, s)
+	return access.Resource{Scope: on.Scope}, err
+}
+
+func (s *steering) getTest(ctx context.Context, in *ofLookup) (*struct{ Body ConnectorTest }, error) {
 	p, err := s.Executions.Probe(ctx, in.ID)
 	out := ConnectorTest{Status: p.Status, Message: p.Message, Checks: list(p.Checks)}
 	if p.Delegate != nil {

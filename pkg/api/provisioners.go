@@ -7,6 +7,7 @@ import (
 
 	"github.com/danielgtaylor/huma/v2"
 
+	"github.com/slipway-cd/slipway/pkg/access/action"
 	"github.com/slipway-cd/slipway/pkg/execution"
 	"github.com/slipway-cd/slipway/pkg/store"
 	"github.com/slipway-cd/slipway/pkg/task"
@@ -39,13 +40,13 @@ type ProvisionerList struct {
 func provisioners(s *Server) {
 	tags := []string{"Provisioners"}
 	const one = "/v1/provisioners/{kind}/{identifier}"
-	handle(s, huma.Operation{
+	handle(s, action.ProvisionerView, huma.Operation{
 		OperationID: "listProvisioners", Method: http.MethodGet, Path: "/v1/provisioners", Tags: tags, Summary: "List what steps of a project have made by provisioners",
 	}, s.steering.listProvisioners)
-	handle(s, huma.Operation{
+	handle(s, action.ProvisionerView, huma.Operation{
 		OperationID: "getProvisioner", Method: http.MethodGet, Path: one, Tags: tags, Summary: "Tell what executions have done by a provisioner",
 	}, s.steering.getProvisioner)
-	handle(s, huma.Operation{
+	handle(s, action.ProvisionerForget, huma.Operation{
 		OperationID: "forgetProvisioner", Method: http.MethodDelete, Path: one, Tags: tags, Summary: "Forget what executions have done by a provisioner; what they have made stays",
 	}, s.steering.forgetProvisioner)
 }

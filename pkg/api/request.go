@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"github.com/slipway-cd/slipway/pkg/access"
+	"github.com/slipway-cd/slipway/pkg/access/action"
 	"github.com/slipway-cd/slipway/pkg/fault"
 	"github.com/slipway-cd/slipway/pkg/issuer"
 	"github.com/slipway-cd/slipway/pkg/ref"
@@ -171,6 +172,26 @@ func (q Scoped) scope(ctx context.Context) (ref.Scope, error) {
 		return ref.Scope{}, invalid("%w", err)
 	}
 	return scope, access.Check(t, scope)
+}
+
+func (q Scoped) about(ctx context.Context, _ *Server) (access.Resource, error) {
+	scope, err := q.scope(ctx)
+	return access.Resource{Scope: scope}, err
+}
+
+// ofTheAccount is a request about the whole account.
+type ofTheAccount struct{}
+
+func (ofTheAccount) about(ctx context.Context, _ *Server) (access.Resource, error) {
+	t := caller(ctx)
+	account := ref.Scope{Account: t.Scope.Account}
+	return access.Resource{Scope: account}, access.Check(t, account)
+}
+
+// allow says whether the caller may do something to a resource.
+func allow(ctx context.Context, do action.Entry, on access.Resource) error {
+	t := caller(ctx)
+	return access.Decide([]access.Right{access.Legacy(t)}, do, on).Refusal(t.Actor, on)
 }
 
 // Paged asks for a part of a list.

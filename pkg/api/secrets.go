@@ -6,6 +6,8 @@ import (
 
 	"github.com/danielgtaylor/huma/v2"
 
+	"github.com/slipway-cd/slipway/pkg/access"
+	"github.com/slipway-cd/slipway/pkg/access/action"
 	"github.com/slipway-cd/slipway/pkg/ref"
 	"github.com/slipway-cd/slipway/pkg/store"
 )
@@ -14,17 +16,25 @@ import (
 const maxSecretFile = 1 << 20
 
 func (s *Server) secrets() {
-	handle(s, huma.Operation{
+	handle(s, action.SecretEdit, huma.Operation{
 		OperationID: "setSecretFile", Method: http.MethodPut, Path: "/v1/secrets/{id}/file", Tags: []string{"Entities"},
 		MaxBodyBytes: maxSecretFile + 1, Summary: "Set the content of a SecretFile, which is never given out",
 	}, inTurn(s, s.saved.setSecretFile))
 }
 
-func (s *documents) setSecretFile(ctx context.Context, in *struct {
+// setsFile brings the content of a secret in the path.
+type setsFile struct {
 	Scoped
 	ID      string `path:"id" maxLength:"128"`
 	RawBody []byte `contentType:"application/octet-stream"`
-}) (*nothing, error) {
+}
+
+func (in *setsFile) about(ctx context.Context, _ *Server) (access.Resource, error) {
+	scope, err := in.scope(ctx)
+	return access.Resource{Scope: scope, ID: in.ID}, err
+}
+
+func (s *documents) setSecretFile(ctx context.Context, in *setsFile) (*nothing, error) {
 	scope, err := in.scope(ctx)
 	if err != nil {
 		return nil, err

@@ -7,6 +7,8 @@ import (
 
 	"github.com/danielgtaylor/huma/v2"
 
+	"github.com/slipway-cd/slipway/pkg/access"
+	"github.com/slipway-cd/slipway/pkg/access/action"
 	"github.com/slipway-cd/slipway/pkg/fault"
 	"github.com/slipway-cd/slipway/pkg/ref"
 	"github.com/slipway-cd/slipway/pkg/store"
@@ -42,21 +44,29 @@ type TemplateUse struct {
 }
 
 func (s *Server) templates() {
-	handle(s, huma.Operation{
+	handle(s, action.EntityView, huma.Operation{
 		OperationID: "getResolvedEntity", Method: http.MethodGet, Path: "/v1/entities/{kind}/{id}/resolved", Tags: []string{"Entities"},
 		Summary: "Show a document with what templates bring in place of the links to them",
 	}, inTurn(s, s.saved.getResolved))
-	handle(s, huma.Operation{
+	handle(s, action.TemplateEdit, huma.Operation{
 		OperationID: "setStableTemplate", Method: http.MethodPut, Path: "/v1/templates/{id}/stable", Tags: []string{"Entities"},
 		Summary: "Say which version of a template links without a version mean, from the next run on",
 	}, inTurn(s, s.saved.setStableTemplate))
 }
 
-func (s *documents) setStableTemplate(ctx context.Context, in *struct {
+// setsStable is a request that makes a template's version the stable one.
+type setsStable struct {
 	Scoped
 	ID   string `path:"id" maxLength:"128"`
 	Body StableVersion
-}) (*nothing, error) {
+}
+
+func (in *setsStable) about(ctx context.Context, _ *Server) (access.Resource, error) {
+	scope, err := in.scope(ctx)
+	return access.Resource{Scope: scope, ID: in.ID}, err
+}
+
+func (s *documents) setStableTemplate(ctx context.Context, in *setsStable) (*nothing, error) {
 	scope, err := in.scope(ctx)
 	if err != nil {
 		return nil, err

@@ -11,6 +11,7 @@ import (
 	"github.com/danielgtaylor/huma/v2"
 
 	"github.com/slipway-cd/slipway/pkg/access"
+	"github.com/slipway-cd/slipway/pkg/access/action"
 	"github.com/slipway-cd/slipway/pkg/audit"
 	"github.com/slipway-cd/slipway/pkg/fault"
 	"github.com/slipway-cd/slipway/pkg/printable"
@@ -51,13 +52,13 @@ func tokenOf(t store.AccessToken) Token {
 
 func (s *Server) tokens() {
 	tags := []string{"Tokens"}
-	handle(s, huma.Operation{
+	handle(s, action.TokenCreate, huma.Operation{
 		OperationID: "createToken", Method: http.MethodPost, Path: "/v1/tokens", Tags: tags, Summary: "Make a token for a scope",
 	}, s.createToken)
-	handle(s, huma.Operation{
+	handle(s, action.TokenView, huma.Operation{
 		OperationID: "listTokens", Method: http.MethodGet, Path: "/v1/tokens", Tags: tags, Summary: "List tokens",
 	}, s.listTokens)
-	handle(s, huma.Operation{
+	handle(s, action.TokenRevoke, huma.Operation{
 		OperationID: "revokeToken", Method: http.MethodDelete, Path: "/v1/tokens/{token}", Tags: tags, Summary: "Revoke a token",
 	}, s.revokeToken)
 }
@@ -168,13 +169,22 @@ func (s *Server) listTokens(ctx context.Context, in *struct {
 	return &struct{ Body TokenList }{out}, nil
 }
 
-func (s *Server) revokeToken(ctx context.Context, in *struct {
+// ofToken names a token in the path.
+type ofToken struct {
 	ID string `path:"token" maxLength:"128"`
-}) (*nothing, error) {
+}
+
+// about is the token's scope. A token of another is as good as none.
+func (in ofToken) about(ctx context.Context, s *Server) (access.Resource, error) {
 	t, err := s.Store.Token(ctx, in.ID)
 	if err == nil && !caller(ctx).Scope.Covers(t.Scope) {
 		err = notFound("no token %q", in.ID)
 	}
+	return access.Resource{Scope: t.Scope}, err
+}
+
+func (s *Server) revokeToken(ctx context.Context, in *ofToken) (*nothing, error) {
+	t, err := s.Store.Token(ctx, in.ID)
 	if err != nil || t.Revoked {
 		return nil, err
 	}

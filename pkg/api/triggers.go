@@ -6,18 +6,26 @@ import (
 
 	"github.com/danielgtaylor/huma/v2"
 
+	"github.com/slipway-cd/slipway/pkg/access"
+	"github.com/slipway-cd/slipway/pkg/access/action"
 	"github.com/slipway-cd/slipway/pkg/ref"
 	"github.com/slipway-cd/slipway/pkg/store"
 )
 
-// OfTrigger names a trigger in the path.
-type OfTrigger struct {
+// listsFires asks for what a trigger in the path did.
+type listsFires struct {
 	Scoped
+	Paged
 	Pipeline string `path:"pipeline" maxLength:"128"`
 	Trigger  string `path:"trigger" maxLength:"128"`
 }
 
-func (in OfTrigger) key(ctx context.Context) (store.EntityKey, error) {
+func (in *listsFires) about(ctx context.Context, _ *Server) (access.Resource, error) {
+	scope, err := in.scope(ctx)
+	return access.Resource{Scope: scope, ID: in.Pipeline}, err
+}
+
+func (in *listsFires) key(ctx context.Context) (store.EntityKey, error) {
 	scope, err := in.scope(ctx)
 	return store.EntityKey{Scope: scope, Kind: ref.Trigger, Env: in.Pipeline, ID: in.Trigger}, err
 }
@@ -29,16 +37,13 @@ type FireList struct {
 }
 
 func (s *Server) triggers() {
-	handle(s, huma.Operation{
+	handle(s, action.TriggerView, huma.Operation{
 		OperationID: "listFires", Method: http.MethodGet, Path: "/v1/pipelines/{pipeline}/triggers/{trigger}/fires", Tags: []string{"Triggers"},
 		Summary: "List what a trigger did in the last 30 days, newest first",
 	}, s.steering.listFires)
 }
 
-func (s *steering) listFires(ctx context.Context, in *struct {
-	OfTrigger
-	Paged
-}) (*struct{ Body FireList }, error) {
+func (s *steering) listFires(ctx context.Context, in *listsFires) (*struct{ Body FireList }, error) {
 	key, err := in.key(ctx)
 	if err != nil {
 		return nil, err

@@ -7,6 +7,7 @@ import (
 
 	"github.com/danielgtaylor/huma/v2"
 
+	"github.com/slipway-cd/slipway/pkg/access/action"
 	"github.com/slipway-cd/slipway/pkg/execution"
 	"github.com/slipway-cd/slipway/pkg/plan"
 	"github.com/slipway-cd/slipway/pkg/task/lookup"
@@ -32,11 +33,11 @@ type ArtifactVersions struct {
 
 func (s *Server) versions() {
 	tags := []string{"Services"}
-	handle(s, huma.Operation{
+	handle(s, action.ServiceAccess, huma.Operation{
 		OperationID: "askArtifactVersions", Method: http.MethodPost, Path: "/v1/services/{service}/artifacts", Tags: tags,
 		Summary: "Have a delegate list the versions of a service's artifact",
 	}, inTurn(s, s.askVersions))
-	handle(s, huma.Operation{
+	handle(s, action.ServiceView, huma.Operation{
 		OperationID: "getArtifactVersions", Method: http.MethodGet, Path: "/v1/executions/{execution}/artifacts", Tags: tags,
 		Summary: "Get the versions that a delegate has found",
 	}, s.steering.getVersions)
@@ -61,10 +62,7 @@ func (s *Server) askVersions(ctx context.Context, in *struct {
 	return &struct{ Body AskedVersions }{body}, err
 }
 
-func (s *steering) getVersions(ctx context.Context, in *OfExecution) (*struct{ Body ArtifactVersions }, error) {
-	if err := s.visible(ctx, in.ID); err != nil {
-		return nil, err
-	}
+func (s *steering) getVersions(ctx context.Context, in *ofLookup) (*struct{ Body ArtifactVersions }, error) {
 	e, list, message, err := s.Executions.Versions(ctx, in.ID)
 	if list == nil {
 		list = []lookup.ArtifactVersion{}

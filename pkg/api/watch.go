@@ -13,6 +13,7 @@ import (
 	"github.com/danielgtaylor/huma/v2/adapters/humago"
 
 	"github.com/slipway-cd/slipway/pkg/access"
+	"github.com/slipway-cd/slipway/pkg/access/action"
 	"github.com/slipway-cd/slipway/pkg/execution"
 	"github.com/slipway-cd/slipway/pkg/plan"
 )
@@ -45,7 +46,7 @@ const (
 )
 
 func (s *Server) watching() {
-	handle(s, huma.Operation{
+	handle(s, action.ExecutionView, huma.Operation{
 		OperationID: "watchExecution", Method: http.MethodGet, Path: "/v1/executions/{execution}/events", Tags: []string{"Executions"},
 		Summary: "Follow an execution as server-sent events: first the tree, then each change",
 	}, s.steering.watchExecution, func(api huma.API, op *huma.Operation) {

@@ -8,6 +8,7 @@ import (
 
 	"github.com/danielgtaylor/huma/v2"
 
+	"github.com/slipway-cd/slipway/pkg/access/action"
 	"github.com/slipway-cd/slipway/pkg/engine"
 	"github.com/slipway-cd/slipway/pkg/fault"
 	"github.com/slipway-cd/slipway/pkg/ref"
@@ -109,22 +110,22 @@ func (s *Server) webhooks() {
 	const limit = trigger.MaxBytes + 1
 	public := []map[string][]string{} // no token: the sender proves itself
 	// The body stays as it is: it is what was signed.
-	handle(s, huma.Operation{
+	exempt(s, action.Public, huma.Operation{
 		OperationID: "deliver", Method: http.MethodPost, Path: webhookPaths + "{host}", Tags: tags, MaxBodyBytes: limit, Security: public,
 		SkipValidateBody: true,
 		Summary:          "Take in what a Git host sends; the header that it signs with must fit the secret of a trigger",
 	}, inTurn(s, s.deliver))
-	handle(s, huma.Operation{
+	exempt(s, action.Public, huma.Operation{
 		OperationID: "deliverCustom", Method: http.MethodPost, Path: webhookPaths + "custom", Tags: tags, MaxBodyBytes: limit, Security: public,
 		SkipValidateBody: true,
 		Summary:          "Take in any JSON for custom triggers; X-Api-Key has a token, or X-Hub-Signature-256 fits the secret of a trigger",
 	}, inTurn(s, s.deliverCustom))
-	handle(s, huma.Operation{
+	exempt(s, action.Public, huma.Operation{
 		OperationID: "deliverAWS", Method: http.MethodPost, Path: webhookPaths + "aws", Tags: tags, MaxBodyBytes: limit, Security: public,
 		SkipValidateBody: true,
 		Summary:          "Take in an event of ECR or S3 as EventBridge delivers it, for artifact triggers; X-Api-Key has a token",
 	}, inTurn(s, s.deliverAWS))
-	handle(s, huma.Operation{
+	exempt(s, action.Public, huma.Operation{
 		OperationID: "deliverEvent", Method: http.MethodPost, Path: webhookPaths + "listen/{webhook}", Tags: tags, MaxBodyBytes: limit, Security: public,
 		SkipValidateBody: true,
 		Summary:          "Take in any JSON for the EventListener steps that wait at a webhook; X-Api-Key has a token",

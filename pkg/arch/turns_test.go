@@ -72,7 +72,7 @@ func TestHeavyRequestsTakeTurns(t *testing.T) {
 			case *ast.FuncDecl:
 				h.funcs[nameOf(n)] = n
 			case *ast.CallExpr:
-				if f, ok := n.Fun.(*ast.Ident); ok && f.Name == "handle" {
+				if f, ok := n.Fun.(*ast.Ident); ok && (f.Name == "handle" || f.Name == "exempt") {
 					endpoints = append(endpoints, n)
 				}
 			}
@@ -81,7 +81,7 @@ func TestHeavyRequestsTakeTurns(t *testing.T) {
 	}
 	turns := 0
 	for _, e := range endpoints {
-		handler, inTurn := e.Args[2], false
+		handler, inTurn := e.Args[3], false
 		if wrapped, ok := handler.(*ast.CallExpr); ok {
 			handler, inTurn = wrapped.Args[1], true
 			turns++
