@@ -17,6 +17,7 @@ GORELEASER := $(CACHE)/goreleaser/$(shell cat tools/goreleaser/go.mod tools/gore
 ASL_VALIDATOR := tools/asl-validator/node_modules/.package-lock.json
 DYNAMODB_LOCAL := tools/dynamodb-local/node_modules/.package-lock.json
 AWS_CDK := tools/aws-cdk/node_modules/.package-lock.json
+CONSOLE := web/node_modules/.package-lock.json
 OSLS := tools/osls/node_modules/.package-lock.json
 
 # Tests of whole systems wait much of their time: with two packages more than there are processors none is idle.
@@ -36,15 +37,45 @@ QUIET := JSII_SILENCE_WARNING_END_OF_LIFE_NODE_VERSION=1
 help: ## Show this help
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  %-16s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
 
+# The console needs Node.js; without it the program says so in the console's place.
 .PHONY: build
-build: ## Build every command into bin/
-	go build -trimpath -ldflags '-s -w' -o bin/ ./cmd/...
+build: ## Build every command into bin/, slipway with its console
+	if command -v npm >/dev/null; then $(MAKE) --no-print-directory web/dist/index.html; fi
+	go build -trimpath -ldflags '-s -w' -tags "$$(command -v npm >/dev/null && echo console)" -o bin/ ./cmd/...
+	command -v npm >/dev/null || echo "build: Node.js isn't installed, so bin/slipway has no console; install nodejs (20.19 or later) and npm, and build again" >&2
+
+.PHONY: console
+console: web/dist/index.html ## Build the console's pages into web/dist
+
+$(CONSOLE): web/package-lock.json web/package.json
+	node -e 'const [a, b] = process.versions.node.split("."); if (a < 20 || (a == 20 && b < 19)) { console.error("console: Node.js " + process.version + " is too old; 20.19 or later builds the console"); process.exit(1) }'
+	cd web && npm ci --no-audit --no-fund
+	touch $@
+
+web/dist/index.html: $(CONSOLE) $(shell find web/src web/public web/index.html web/vite.config.ts -type f 2>/dev/null)
+	cd web && npx vite build --logLevel warn
+	touch $@
+
+web/gen/node_modules/.package-lock.json: web/gen/package-lock.json
+	cd web/gen && npm ci --no-audit --no-fund
+	touch $@
+
+.PHONY: web-types
+web-types: web/gen/node_modules/.package-lock.json # the console's types, of the API's description
+	cd web/gen && npx openapi-typescript ../../pkg/api/openapi.json -o ../src/api.gen.d.ts
+
+.PHONY: test-console
+test-console: system web/dist/index.html ## Check the console's types, format and sizes, and drive it in a Chromium against slipway serve
+	cd web && npm run --silent check
+	go build -tags console -o bin/slipway ./cmd/slipway
+	cd web && npm run --silent e2e
 
 # The linter vets: its govet has every check of "go vet". Heaps of tests and of the cluster's programs are small: at the
 # collector's usual pace it takes a seventh of their time.
 .PHONY: test
 test: setup ## Set up what is missing, then vet, lint, test on a real cluster, and fuzz the parsers
 	$(MAKE) --jobs=2 --output-sync=target lint cluster test-infra # the CDK and the linter leave a processor idle at times
+	$(MAKE) --no-print-directory test-console
 	GOGC=400 bin/testcluster run -- go test -vet=off $(TEST_FLAGS) $(LONGEST) ./...
 	tools/fuzz.sh $(FUZZTIME) $(addprefix ./,$(FUZZED))
 

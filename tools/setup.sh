@@ -10,6 +10,7 @@ need() { # need <command> <package that has it>
 need git git
 need node nodejs
 need npm npm
+need chromium chromium
 need java openjdk-17-jre-headless
 need python3 python3
 if ! python3 -c 'import moto' 2>/dev/null; then

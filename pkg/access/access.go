@@ -21,11 +21,25 @@ import (
 	"github.com/slipway-cd/slipway/pkg/store"
 )
 
+// Whoami is who a caller is, as far as the token tells.
+type Whoami struct {
+	Actor     string          `json:"actor" doc:"As audits name them"`
+	Kind      store.TokenKind `json:"kind" enum:"user,session"`
+	Token     string          `json:"token" doc:"The name of the token that proved it"`
+	Account   string          `json:"account"`
+	Org       string          `json:"org,omitempty" doc:"All that the token is for is in this organization"`
+	Project   string          `json:"project,omitempty" doc:"All that the token is for is in this project"`
+	ExpiresAt time.Time       `json:"expiresAt,omitzero" doc:"When the session ends"`
+	Version   string          `json:"version" doc:"Of the server"`
+}
+
 // prefix tells the kinds of token apart, for people and for secret scanners.
 func prefix(kind store.TokenKind) string {
 	switch kind {
 	case store.TokenDelegate:
 		return "dlg"
+	case store.TokenSession:
+		return "ses"
 	case store.TokenUser:
 	}
 	return "pat"
@@ -41,6 +55,9 @@ type Grant struct {
 	ID string
 	// Binding is what the delegates of a delegate's token may be; nil: what they say.
 	Binding *store.Binding
+	// Of and ExpiresAt are a session's.
+	Of        string
+	ExpiresAt time.Time
 }
 
 // Mint makes a token: the record to keep, and the text that only its bearer
@@ -50,6 +67,7 @@ func Mint(g Grant, now time.Time) (store.AccessToken, string) {
 	text := strings.Join([]string{prefix(g.Kind), g.Scope.Account, id, rand.Text()}, ".")
 	return store.AccessToken{
 		ID: id, Hash: digest(text), Kind: g.Kind, Scope: g.Scope, Name: g.Name, Actor: g.Actor, CreatedAt: now, Binding: g.Binding,
+		Of: g.Of, ExpiresAt: g.ExpiresAt,
 	}, text
 }
 
@@ -58,12 +76,36 @@ func digest(token string) []byte {
 	return h[:]
 }
 
-// Verify finds the token that a text is. Whatever is wrong with it, the
-// answer is the same fault.Unauthenticated, so that guesses learn nothing.
+// Verify finds the token that a text is; a session's isn't one, browsers send
+// it by themselves. Whatever is wrong with it, the answer is the same
+// fault.Unauthenticated, so that guesses learn nothing.
 func Verify(ctx context.Context, keys store.Keys, text string) (store.AccessToken, error) {
 	if text == "" {
 		return store.AccessToken{}, fault.New(fault.Unauthenticated, "there is no token; want the header Authorization: Bearer TOKEN, or X-Api-Key: TOKEN")
 	}
+	t, err := find(ctx, keys, text)
+	if err == nil && t.Kind == store.TokenSession {
+		err = unknown()
+	}
+	return t, err
+}
+
+// VerifySession finds the session that a text is, if it goes on.
+func VerifySession(ctx context.Context, keys store.Keys, text string, now time.Time) (store.AccessToken, error) {
+	t, err := find(ctx, keys, text)
+	if err == nil && (t.Kind != store.TokenSession || !now.Before(t.ExpiresAt)) {
+		err = unknown()
+	}
+	if err == nil {
+		err = lives(ctx, keys, t.Of)
+	}
+	if fault.Is(err, fault.Unauthenticated) {
+		err = fault.New(fault.Unauthenticated, "the session has ended; log in again")
+	}
+	return t, err
+}
+
+func find(ctx context.Context, keys store.Keys, text string) (store.AccessToken, error) {
 	parts := strings.Split(text, ".")
 	if len(parts) != 4 {
 		return store.AccessToken{}, unknown()
@@ -87,10 +129,19 @@ func unknown() error {
 }
 
 // Recheck says whether a token that Verify found may still be used: an answer
-// that goes on for long ends when its token is revoked.
+// that goes on for long ends when its token is revoked, or that of its session.
 func Recheck(ctx context.Context, keys store.Keys, t store.AccessToken) error {
-	now, err := keys.Token(ctx, t.ID)
-	if fault.Is(err, fault.NotFound) || err == nil && now.Revoked {
+	err := lives(ctx, keys, t.ID)
+	if err == nil && t.Kind == store.TokenSession {
+		err = lives(ctx, keys, t.Of)
+	}
+	return err
+}
+
+// lives says whether there is a token that nobody has revoked.
+func lives(ctx context.Context, keys store.Keys, id string) error {
+	t, err := keys.Token(ctx, id)
+	if fault.Is(err, fault.NotFound) || err == nil && t.Revoked {
 		return unknown()
 	}
 	return err

@@ -76,6 +76,7 @@ func New(cfg Config) *Server {
 	s.watching()
 	s.delegates()
 	s.tokens()
+	consoleSessions(s)
 	s.audits()
 	s.delegateLife()
 	s.delegateTasks()

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"net/http"
 	"strings"
+	"time"
 
 	"github.com/slipway-cd/slipway/pkg/access"
 	"github.com/slipway-cd/slipway/pkg/access/action"
@@ -22,7 +23,7 @@ const RequestIDHeader = "X-Request-Id"
 const delegatePaths = "/v1/delegate/"
 
 // healthPath tells load balancers that the process lives. It answers without
-// a body. It, linkPaths, issuer.Path and deliveries of webhooks are all that needs no token.
+// a body. It, linkPaths, loginPaths, issuer.Path and deliveries of webhooks are all that needs no token.
 const healthPath = "/healthz"
 
 // linkPaths is where people answer approvals by one-time links.
@@ -97,7 +98,15 @@ func (s *Server) authenticate(next http.Handler) http.Handler {
 			next.ServeHTTP(w, r)
 			return
 		}
-		t, err := access.Verify(r.Context(), s.Store.Keys, bearer(r))
+		if strings.HasPrefix(r.URL.Path, loginPaths) { // what is shown there proves who it is
+			if err := ofConsole(r); err != nil {
+				s.refuse(w, r, err)
+				return
+			}
+			next.ServeHTTP(w, r)
+			return
+		}
+		t, err := known(r, s.Store.Keys, s.Now)
 		if err == nil {
 			err = admit(t, r.URL.Path)
 		}
@@ -107,6 +116,19 @@ func (s *Server) authenticate(next http.Handler) http.Handler {
 		}
 		next.ServeHTTP(w, r.WithContext(context.WithValue(r.Context(), callerKey{}, t)))
 	})
+}
+
+// known finds who calls: by the token that a program sends, or by the session
+// of the console, which a browser sends whatever page asks it to.
+func known(r *http.Request, keys store.Keys, now func() time.Time) (store.AccessToken, error) {
+	session := sessionOf(r)
+	if text := bearer(r); text != "" || session == "" {
+		return access.Verify(r.Context(), keys, text)
+	}
+	if err := ofConsole(r); err != nil {
+		return store.AccessToken{}, err
+	}
+	return access.VerifySession(r.Context(), keys, session, now())
 }
 
 // take lets a request in whose body there is room for.

@@ -39,6 +39,8 @@ const (
 	Answer      Action = "ANSWER"
 	CreateToken Action = "CREATE_TOKEN"
 	RevokeToken Action = "REVOKE_TOKEN"
+	Login       Action = "LOGIN"
+	Logout      Action = "LOGOUT"
 	// Reveal gives secrets to a delegate that files name which it has fetched.
 	Reveal Action = "REVEAL"
 	// CreateLink makes a link by which one person can answer an approval.

@@ -622,6 +622,11 @@ type AccessToken struct {
 	CreatedAt time.Time
 	// Binding is what the delegates of the token may be; nil: what they say.
 	Binding *Binding
+	// Of is the token that a session was opened with: the session has its rights
+	// and ends with it. ExpiresAt is when the session ends by itself. Other kinds
+	// have neither.
+	Of        string
+	ExpiresAt time.Time
 }
 
 // Binding is what delegates may say of themselves: the token's name is theirs,
@@ -640,6 +645,7 @@ type TokenKind string
 const (
 	TokenUser     TokenKind = "user"     // the API
 	TokenDelegate TokenKind = "delegate" // delegate endpoints
+	TokenSession  TokenKind = "session"  // the API, for the console in a browser
 )
 
 // Keys keeps credentials and idempotency keys.

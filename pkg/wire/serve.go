@@ -46,6 +46,7 @@ import (
 	"github.com/slipway-cd/slipway/pkg/trace/otlp"
 	"github.com/slipway-cd/slipway/pkg/wire/door"
 	"github.com/slipway-cd/slipway/pkg/wire/plane"
+	"github.com/slipway-cd/slipway/web"
 )
 
 // ServeConfig says how Serve runs.
@@ -273,7 +274,7 @@ func (m *machine) firstToken(ctx context.Context) (string, error) {
 // run serves until ctx ends or a part fails.
 func (m *machine) run(ctx context.Context, listener net.Listener) error {
 	server := &http.Server{
-		Handler: m.api, ReadHeaderTimeout: 10 * time.Second, IdleTimeout: 2 * time.Minute, MaxHeaderBytes: 64 << 10,
+		Handler: web.Handler(m.api), ReadHeaderTimeout: 10 * time.Second, IdleTimeout: 2 * time.Minute, MaxHeaderBytes: 64 << 10,
 		ErrorLog: slog.NewLogLogger(m.cfg.Log.Handler(), slog.LevelWarn),
 	}
 	g, running := errgroup.WithContext(ctx)

@@ -21,6 +21,9 @@ type tokenDoc struct {
 	CreatedAt int64           `json:"created,omitempty"`
 
 	Binding *store.Binding `json:"binding,omitempty"`
+
+	Of        string `json:"of,omitempty"`
+	ExpiresAt int64  `json:"expires,omitempty"`
 }
 
 // PutToken stores a token over the one with its id.
@@ -29,6 +32,7 @@ func (s keys) PutToken(ctx context.Context, t store.AccessToken) error {
 	it["id"], it["pk1"], it["sk1"] = str(t.ID), str(tokensPK(t.Scope.Account, t.Kind)), str(t.ID)
 	if err := s.table.encode(ctx, it, "doc", tokenDoc{
 		Hash: t.Hash, Kind: t.Kind, Scope: t.Scope, Name: t.Name, Actor: t.Actor, Revoked: t.Revoked, CreatedAt: millis(t.CreatedAt), Binding: t.Binding,
+		Of: t.Of, ExpiresAt: millis(t.ExpiresAt),
 	}, largestValue); err != nil {
 		return err
 	}
@@ -43,7 +47,7 @@ func readToken(ctx context.Context, b bodies, it item) (store.AccessToken, error
 	}
 	return store.AccessToken{
 		ID: text(it, "id"), Hash: d.Hash, Kind: d.Kind, Scope: d.Scope, Name: d.Name, Actor: d.Actor, Revoked: d.Revoked,
-		CreatedAt: fromMillis(d.CreatedAt), Binding: d.Binding,
+		CreatedAt: fromMillis(d.CreatedAt), Binding: d.Binding, Of: d.Of, ExpiresAt: fromMillis(d.ExpiresAt),
 	}, nil
 }
 

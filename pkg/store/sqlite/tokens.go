@@ -26,6 +26,9 @@ type tokenDoc struct {
 	CreatedAt int64     `json:"created,omitempty"`
 
 	Binding *store.Binding `json:"binding,omitempty"`
+
+	Of        string `json:"of,omitempty"`
+	ExpiresAt int64  `json:"expires,omitempty"`
 }
 
 func scanToken(row scanner) (store.AccessToken, error) {
@@ -39,7 +42,7 @@ func scanToken(row scanner) (store.AccessToken, error) {
 		return store.AccessToken{}, fmt.Errorf("decode token %s: %w", t.ID, err)
 	}
 	t.Hash, t.Scope, t.Name, t.Actor, t.Revoked, t.CreatedAt = d.Hash, d.Scope, d.Name, d.Actor, d.Revoked, fromMillis(d.CreatedAt)
-	t.Binding = d.Binding
+	t.Binding, t.Of, t.ExpiresAt = d.Binding, d.Of, fromMillis(d.ExpiresAt)
 	return t, nil
 }
 
@@ -47,6 +50,7 @@ func scanToken(row scanner) (store.AccessToken, error) {
 func (s keys) PutToken(ctx context.Context, t store.AccessToken) error {
 	doc, err := json.Marshal(tokenDoc{
 		Hash: t.Hash, Scope: t.Scope, Name: t.Name, Actor: t.Actor, Revoked: t.Revoked, CreatedAt: millis(t.CreatedAt), Binding: t.Binding,
+		Of: t.Of, ExpiresAt: millis(t.ExpiresAt),
 	})
 	if err != nil {
 		return fmt.Errorf("encode token %s: %w", t.ID, err)

@@ -24,6 +24,7 @@ func putToken(b *bench) {
 	got, err := b.Store.Token(b.ctx(), t.ID)
 	b.ok(err)
 	same(b, "read", t, got)
+	t.Of, t.ExpiresAt = "t0", at(9)
 	t.Revoked, t.Binding = true, &store.Binding{Tags: []string{"eu", "prod"}, NamedSecrets: true}
 	b.ok(b.Store.PutToken(b.ctx(), t))
 	got, err = b.Store.Token(b.ctx(), t.ID)

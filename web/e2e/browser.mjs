@@ -1,0 +1,75 @@
+// A real Chromium, and a page in it that tells of all that a page of ours must never do.
+import { existsSync, readFileSync } from "node:fs";
+import { createRequire } from "node:module";
+import { chromium } from "playwright-core";
+
+const axe = readFileSync(createRequire(import.meta.url).resolve("axe-core/axe.min.js"), "utf8");
+
+export async function launch() {
+  const executablePath =
+    process.env.CHROMIUM ??
+    ["/usr/bin/chromium", "/usr/bin/chromium-browser", "/usr/bin/google-chrome"].find(existsSync);
+  if (!executablePath) throw new Error("there is no Chromium; install it, or name it by CHROMIUM");
+  const args = [
+    "--disable-gpu",
+    "--disable-quic",
+    "--no-first-run",
+    "--disable-background-networking",
+    "--disable-component-update",
+    "--disable-sync",
+  ];
+  if (process.getuid?.() === 0) args.push("--no-sandbox");
+  return chromium.launch({ executablePath, args });
+}
+
+/** open gives a page of a new browser profile. wrong has what it did that it must not. */
+export async function open(browser, server, options = {}) {
+  const context = await browser.newContext({ baseURL: server.url, ...options });
+  const wrong = [];
+  await context.route(
+    (url) => url.origin !== server.url && url.protocol !== "blob:" && url.protocol !== "data:",
+    (route) => {
+      wrong.push(`asks ${route.request().url()}`);
+      return route.abort();
+    },
+  );
+  await context.addInitScript(() => {
+    window.violations = [];
+    document.addEventListener("securitypolicyviolation", (e) => {
+      window.violations.push(`${e.violatedDirective} ${e.blockedURI} ${e.sample}`);
+    });
+  });
+  const page = await context.newPage();
+  page.setDefaultTimeout(60_000);
+  const expected = [];
+  page.on("console", (m) => {
+    if (m.type() === "error" && !expected.some((e) => e.test(`${m.text()} ${m.location().url}`)))
+      wrong.push(`console: ${m.text()} ${m.location().url}`);
+  });
+  page.on("pageerror", (e) => wrong.push(`error: ${e}`));
+  return {
+    page,
+    context,
+    /** expect lets the browser's own word on a refused request pass. */
+    expect: (pattern) => expected.push(pattern),
+    async wrong() {
+      for (const p of context.pages()) wrong.push(...(await p.evaluate(() => window.violations).catch(() => [])));
+      return wrong;
+    },
+    async login(path = "/") {
+      expected.push(/401 \(Unauthorized\).*\/v1\/whoami/);
+      await page.goto(path);
+      await page.getByLabel("Token").fill(server.token);
+      await page.getByRole("button", { name: "Log in" }).click();
+      await page.getByRole("button", { name: "Log out" }).waitFor();
+    },
+    /** accessible runs axe over the protocol, so that the page's own policy stays on. */
+    async accessible() {
+      await page.evaluate(axe);
+      const found = await page.evaluate(() =>
+        window.axe.run({ runOnly: ["wcag2a", "wcag2aa", "wcag21a", "wcag21aa", "wcag22aa"] }),
+      );
+      return found.violations.map((v) => `${v.id}: ${v.nodes.map((n) => `${n.html} ${n.failureSummary}`).join("\n")}`);
+    },
+  };
+}

@@ -1,0 +1,227 @@
+import assert from "node:assert/strict";
+import { after, before, test } from "node:test";
+import { launch, open } from "./browser.mjs";
+import { pipeline, script, stage, start } from "./server.mjs";
+
+let server;
+let browser;
+const ran = {};
+const list = "/o/default/p/default_project/executions";
+
+before(async () => {
+  [server, browser] = await Promise.all([start(), launch()]);
+  const hostile = "<img src=x onerror=alert(1)>";
+  const link = "\\033]8;;javascript:alert(1)\\033\\\\press\\033]8;;\\033\\\\";
+  await server.save(
+    pipeline("good", [
+      stage("build", [
+        script(
+          "hello",
+          `printf '\\033[31mred\\033[0m and plain\\n'; echo '${hostile}'; printf '${link}\\n'; seq 1 3000`,
+        ),
+      ]),
+    ]),
+  );
+  await server.save(
+    pipeline("broken", [
+      stage("first", [script("fine", "echo all is well")]),
+      `{parallel: [${stage("left", [script("works", "echo works")])}, ${stage("right", [script("compile", "seq 1 200; sleep 0.2; echo 'main.c: x is not declared' >&2; sleep 0.2; seq 1 200; exit 3"), script("never", "echo never")])}]}`,
+    ]),
+  );
+  await server.save(pipeline("slow", [stage("wait", [script("sleep", "echo begun; sleep 600")])]));
+  for (const id of ["good", "broken"]) ran[id] = await server.finished((await server.run(id)).id);
+});
+
+after(async () => {
+  await browser?.close();
+  await server?.stop();
+});
+
+/** on runs a test on a page of its own, which must have done nothing that it may not. */
+function on(name, body, options) {
+  test(name, async () => {
+    const opened = await open(browser, server, options);
+    try {
+      await body(opened);
+      assert.deepEqual(await opened.wrong(), []);
+    } catch (e) {
+      if (process.env.SHOTS)
+        await opened.page.screenshot({ path: `${process.env.SHOTS}/${name.replace(/\W+/g, "-")}.png` });
+      throw e;
+    } finally {
+      await opened.context.close();
+    }
+  });
+}
+
+on(
+  "a token opens a session, at the page that was asked for, and a log-out ends it",
+  async ({ page, login, expect, accessible, context }) => {
+    expect(/401 \(Unauthorized\)/);
+    await page.goto(list);
+    await page.getByLabel("Token").fill("pat.default.x.y");
+    await page.getByRole("button", { name: "Log in" }).click();
+    await page
+      .getByText("The token isn't known or was revoked".toLowerCase())
+      .or(page.getByText("the token isn't known"))
+      .first()
+      .waitFor();
+    assert.deepEqual(await accessible(), []);
+    await login(list);
+    await page.getByRole("heading", { name: "Deployments" }).waitFor();
+    assert.equal(new URL(page.url()).pathname, list);
+    const [cookie] = await context.cookies();
+    assert.deepEqual([cookie.name, cookie.httpOnly, cookie.sameSite, cookie.path], ["slipway", true, "Lax", "/"]);
+    assert.match(cookie.value, /^ses\./);
+    assert.equal(await page.evaluate(() => document.cookie), "");
+    await page.getByRole("button", { name: "Log out" }).click();
+    await page.getByLabel("Token").waitFor();
+    const old = await fetch(`${server.url}/v1/whoami`, { headers: { Cookie: `slipway=${cookie.value}` } });
+    assert.equal(old.status, 401);
+  },
+);
+
+for (const colorScheme of ["light", "dark"]) {
+  on(
+    `deployments are listed, and filtered by the address, in the ${colorScheme}`,
+    async ({ page, login, accessible }) => {
+      await login("/");
+      await page.getByRole("link", { name: "broken #1" }).waitFor();
+      assert.equal(await page.title(), "Deployments · Slipway");
+      assert.deepEqual(await accessible(), []);
+      await page.getByLabel("Status").selectOption("Aborted");
+      await page.getByText("No deployment matches: status Aborted.").waitFor();
+      assert.match(page.url(), /status=Aborted/);
+      await page.reload();
+      await page.getByText("No deployment matches").waitFor();
+      await page.getByRole("button", { name: "Clear" }).click();
+      await page.getByRole("link", { name: "good #1" }).waitFor();
+      await page.locator("body").press("j");
+      await page.keyboard.press("Enter");
+      await page.getByRole("heading", { name: "broken #1" }).waitFor();
+    },
+    { colorScheme },
+  );
+
+  on(
+    `a failed execution says first why it failed, in the ${colorScheme}`,
+    async ({ page, login, accessible }) => {
+      await login(`/x/${ran.broken.id}`);
+      await page.getByRole("heading", { name: "Why did it fail?" }).waitFor();
+      await page.getByRole("button", { name: "right › compile" }).waitFor();
+      await page.getByRole("group", { name: "The end of its log" }).getByText("main.c: x is not declared").waitFor();
+      const log = page.getByRole("log");
+      await log.getByText("main.c: x is not declared").waitFor();
+      assert.equal(
+        await page
+          .locator("[role=row][aria-selected=true]")
+          .innerText()
+          .then((t) => t.includes("compile")),
+        true,
+      );
+      assert.deepEqual(await accessible(), []);
+      await page.getByRole("tab", { name: "Details" }).click();
+      await page.getByText("Identifier").waitFor();
+      assert.match(page.url(), /tab=details/);
+      assert.deepEqual(await accessible(), []);
+    },
+    { colorScheme },
+  );
+}
+
+on("the tree is gone through by keys, and a node and a line have addresses", async ({ page, login }) => {
+  await login(`/x/${ran.broken.id}`);
+  await page.locator("[role=row][aria-selected=true]").focus();
+  await page.keyboard.press("Home");
+  await page.locator("[role=row]:focus", { hasText: "first" }).waitFor();
+  await page.keyboard.press("ArrowDown");
+  await page.keyboard.press("Enter");
+  await page.getByRole("log").getByText("all is well").waitFor();
+  const number = page.getByRole("log").getByText("all is well").locator("..").locator("a.number");
+  await number.click();
+  await page.waitForURL(/line=\d+/);
+  const address = page.url();
+  await page.goto("/");
+  await page.getByRole("heading", { name: "Deployments" }).waitFor();
+  await page.goto(address);
+  await page.locator(".marked", { hasText: "all is well" }).waitFor();
+});
+
+on("what a log holds is shown as text in its colours, and drawn where it is in sight", async ({ page, login }) => {
+  await login(`/x/${ran.good.id}`);
+  const log = page.getByRole("log");
+  await log.getByText("3000", { exact: true }).waitFor();
+  assert.ok((await log.locator(".line").count()) < 200);
+  await page.getByLabel("Search in this log").fill("onerror");
+  await page.getByText("1 of 1").waitFor();
+  await page.getByLabel("Search in this log").press("Enter");
+  await log.getByText("<img src=x onerror=alert(1)>").waitFor();
+  assert.equal(await log.locator("img").count(), 0);
+  assert.equal(await log.locator("a[href^='javascript']").count(), 0);
+  assert.equal(await log.locator(".fg-c1").first().innerText(), "red");
+});
+
+on("a running execution is followed, and aborted after a question", async ({ page, login }) => {
+  const { id } = await server.run("slow");
+  await login(`/x/${id}`);
+  await page.getByRole("log").getByText("begun").waitFor();
+  await page.getByRole("button", { name: "Abort" }).click();
+  const dialog = page.getByRole("dialog");
+  await dialog.getByRole("button", { name: "Abort" }).click();
+  await page.locator("header .status", { hasText: "Aborted" }).waitFor();
+  assert.equal((await server.finished(id)).status, "Aborted");
+  assert.equal(await page.getByRole("button", { name: "Abort" }).isDisabled(), true);
+});
+
+on("a session that ends is opened again over the page", async ({ page, login, expect, context }) => {
+  expect(/401 \(Unauthorized\)/);
+  await login(list);
+  await context.clearCookies();
+  await page.getByLabel("Status").selectOption("Expired");
+  const dialog = page.getByRole("dialog", { name: "Your session has ended" });
+  await dialog.getByLabel("Token").fill(server.token);
+  await dialog.getByRole("button", { name: "Log in" }).click();
+  await dialog.waitFor({ state: "detached" });
+  await page.getByText("No deployment matches").waitFor();
+});
+
+on(
+  "what isn't there, and a server that is away, are told of with a way on",
+  async ({ page, login, expect, context, accessible }) => {
+    expect(/404 \(Not Found\)/);
+    await login("/x/none");
+    await page.getByRole("heading", { name: "There is nothing here" }).waitFor();
+    assert.deepEqual(await accessible(), []);
+    await page.goto("/nowhere");
+    await page.getByRole("heading", { name: "No such page" }).waitFor();
+    await page.goto(list);
+    await page.getByRole("link", { name: "good #1" }).waitFor();
+    expect(/net::ERR/);
+    await context.route("**/v1/executions?*", (r) => r.abort());
+    await page.getByLabel("Status").selectOption("Expired");
+    await page
+      .getByRole("heading", { name: "The server can't be reached" })
+      .or(page.getByText("the list may be old"))
+      .first()
+      .waitFor();
+    await context.unroute("**/v1/executions?*");
+    await page.getByText("No deployment matches").waitFor();
+  },
+);
+
+on(
+  "it all fits a narrow screen",
+  async ({ page, login }) => {
+    for (const path of [list, `/x/${ran.broken.id}`]) {
+      await login(path).catch(() => page.goto(path));
+      await page.getByRole("heading", { level: 1 }).waitFor();
+      await page.getByText("broken").first().waitFor();
+      assert.ok(
+        await page.evaluate(() => document.documentElement.scrollWidth <= innerWidth),
+        `${path} scrolls sideways`,
+      );
+      break;
+    }
+  },
+  { viewport: { width: 320, height: 700 } },
+);

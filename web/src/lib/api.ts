@@ -1,0 +1,98 @@
+import type { components } from "../api.gen";
+
+type Schemas = components["schemas"];
+export type Execution = Schemas["Execution"];
+export type ExecutionList = Schemas["ExecutionList"];
+export type ExecutionTree = Schemas["ExecutionTree"];
+export type ExecutionChange = Schemas["ExecutionChange"];
+export type TreeNode = Schemas["TreeNode"];
+export type Log = Schemas["Log"];
+export type LogLine = Schemas["LogLine"];
+export type Whoami = Schemas["Whoami"];
+export type ProblemBody = Schemas["Problem"];
+
+/** What a request failed with: the API's problem, or that there was no answer (status 0). */
+export class Problem extends Error {
+  readonly status: number;
+  readonly body: ProblemBody | undefined;
+
+  constructor(status: number, message: string, body?: ProblemBody) {
+    super(message);
+    this.status = status;
+    this.body = body;
+  }
+}
+
+/** The scope of a page: empty means the account's own. */
+export interface Scope {
+  org?: string;
+  project?: string;
+}
+
+export type Query = Record<string, string | number | boolean | string[] | undefined>;
+
+/** address makes a path with a query of the values that there are. */
+export function address(path: string, query: Query = {}): string {
+  const q = new URLSearchParams();
+  for (const [key, value] of Object.entries(query)) {
+    if (value === undefined || value === "" || (Array.isArray(value) && value.length === 0)) continue;
+    q.set(key, Array.isArray(value) ? value.join(",") : String(value));
+  }
+  const text = q.toString();
+  return text ? `${path}?${text}` : path;
+}
+
+export interface Sent {
+  method?: string;
+  query?: Query;
+  json?: unknown;
+  yaml?: string;
+  key?: string;
+  signal?: AbortSignal;
+}
+
+/** call asks the API, and throws a Problem for what isn't a success. */
+export async function call<T>(path: string, sent: Sent = {}): Promise<T> {
+  const headers: Record<string, string> = { "X-Slipway-Console": "1", Accept: "application/json" };
+  let body: string | undefined;
+  if (sent.yaml !== undefined) {
+    headers["Content-Type"] = "application/yaml";
+    body = sent.yaml;
+  } else if (sent.json !== undefined) {
+    headers["Content-Type"] = "application/json";
+    body = JSON.stringify(sent.json);
+  }
+  if (sent.key) headers["Idempotency-Key"] = sent.key;
+  let answer: Response;
+  let text: string;
+  try {
+    answer = await fetch(address(path, sent.query), {
+      method: sent.method ?? "GET",
+      headers,
+      body,
+      signal: sent.signal,
+      credentials: "same-origin",
+      redirect: "error",
+    });
+    text = await answer.text();
+  } catch (e) {
+    if (sent.signal?.aborted) throw e;
+    throw new Problem(0, "The server can't be reached.");
+  }
+  if (answer.ok) return (text === "" ? undefined : JSON.parse(text)) as T;
+  let problem: ProblemBody | undefined;
+  try {
+    problem = JSON.parse(text) as ProblemBody;
+  } catch {
+    // a proxy's page
+  }
+  throw new Problem(answer.status, problem?.message ?? `The server answered ${answer.status}.`, problem);
+}
+
+/** part names a value within a path. */
+export const part = encodeURIComponent;
+
+/** newKey is one for a request that may be sent twice and is meant once. */
+export function newKey(): string {
+  return crypto.randomUUID();
+}

@@ -1,0 +1,139 @@
+import { useEffect, useRef, useState } from "react";
+import type { ExecutionChange, ExecutionTree, TreeNode } from "./api";
+import { call, Problem, part } from "./api";
+import { ended } from "./status";
+import { changed, each } from "./tree";
+
+export interface Live {
+  tree?: ExecutionTree;
+  problem?: Problem;
+  /** how what is shown compares with how things are */
+  state: "loading" | "live" | "ended" | "reconnecting" | "paused";
+  /** when it was last known to be so */
+  asOf: number;
+}
+
+/** How long a tab that nobody sees stays connected: browsers have few connections for one server. */
+const hiddenAfter = 20_000;
+
+/** useExecution is an execution as it is now, followed until it ends. */
+export function useExecution(id: string): Live & { refresh: () => void; put: (tree: ExecutionTree) => void } {
+  const [live, setLive] = useState<Live>({ state: "loading", asOf: Date.now() });
+  const [round, setRound] = useState(0);
+  const current = useRef<ExecutionTree | undefined>(undefined);
+
+  // biome-ignore lint/correctness/useExhaustiveDependencies: a round is one more connection
+  useEffect(() => {
+    let source: EventSource | undefined;
+    let stopped = false;
+    let frame = 0;
+    let hiding: ReturnType<typeof setTimeout> | undefined;
+    let again: ReturnType<typeof setTimeout> | undefined;
+    let pause = 1000;
+
+    const show = (tree: ExecutionTree) => {
+      current.current = tree;
+      pause = 1000;
+      if (frame) return; // one drawing a frame, however many changes
+      frame = requestAnimationFrame(() => {
+        frame = 0;
+        const t = current.current;
+        if (t) setLive({ tree: t, state: ended(t.status) ? "ended" : "live", asOf: Date.now() });
+      });
+    };
+    const fail = (e: unknown) => {
+      const p = e instanceof Problem ? e : new Problem(0, String(e));
+      const gone = p.status === 401 || p.status === 403 || p.status === 404;
+      setLive((l) => ({ ...l, problem: p, state: l.tree && !gone ? "reconnecting" : l.state }));
+      if (gone || stopped) return;
+      again = setTimeout(connect, pause);
+      pause = Math.min(pause * 2, 15_000);
+    };
+    const connect = async () => {
+      source?.close();
+      source = undefined;
+      try {
+        const tree = await call<ExecutionTree>(`/v1/executions/${part(id)}`);
+        if (stopped) return;
+        show(keepMore(current.current, tree));
+        if (ended(tree.status)) return;
+      } catch (e) {
+        if (!stopped) fail(e);
+        return;
+      }
+      const s = new EventSource(`/v1/executions/${part(id)}/events`);
+      source = s;
+      s.addEventListener("tree", (e) => {
+        const tree = JSON.parse(e.data) as ExecutionTree;
+        show(keepMore(current.current, tree));
+        if (ended(tree.status)) s.close();
+      });
+      s.addEventListener("change", (e) => {
+        if (!current.current) return;
+        const tree = changed(current.current, JSON.parse(e.data) as ExecutionChange);
+        show(tree);
+        if (ended(tree.status)) s.close();
+      });
+      s.onerror = () => {
+        s.close(); // a browser's own retry doesn't tell why it failed
+        if (stopped || source !== s) return;
+        setLive((l) => ({ ...l, state: "reconnecting" }));
+        again = setTimeout(connect, pause);
+        pause = Math.min(pause * 2, 15_000);
+      };
+    };
+    const seen = () => {
+      clearTimeout(hiding);
+      if (document.visibilityState === "visible") {
+        if (!source && current.current && !ended(current.current.status)) void connect();
+        return;
+      }
+      hiding = setTimeout(() => {
+        if (!source || source.readyState === EventSource.CLOSED) return;
+        source.close();
+        source = undefined;
+        setLive((l) => ({ ...l, state: "paused" }));
+      }, hiddenAfter);
+    };
+    current.current = undefined;
+    void connect();
+    document.addEventListener("visibilitychange", seen);
+    window.addEventListener("online", connect);
+    return () => {
+      stopped = true;
+      source?.close();
+      cancelAnimationFrame(frame);
+      clearTimeout(hiding);
+      clearTimeout(again);
+      document.removeEventListener("visibilitychange", seen);
+      window.removeEventListener("online", connect);
+    };
+  }, [id, round]);
+
+  return {
+    ...live,
+    refresh: () => setRound((n) => n + 1),
+    put: (tree) => {
+      current.current = tree;
+      setLive((l) => ({ ...l, tree }));
+    },
+  };
+}
+
+/** keepMore keeps what was read beyond an answer's room, when the next answer comes. */
+function keepMore(before: ExecutionTree | undefined, now: ExecutionTree): ExecutionTree {
+  if (!before || !now.root || !before.root) return now;
+  const known = new Map<string, TreeNode>();
+  each(before.root, (n) => {
+    known.set(n.id, n);
+  });
+  const fill = (n: TreeNode): TreeNode => {
+    const children = (n.children ?? []).map(fill);
+    const old = known.get(n.id);
+    if (n.hidden && old && (old.children?.length ?? 0) > children.length) {
+      return { ...n, children: [...children, ...(old.children ?? []).slice(children.length)], hidden: old.hidden };
+    }
+    return { ...n, children };
+  };
+  return { ...now, root: fill(now.root) };
+}

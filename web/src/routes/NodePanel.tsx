@@ -1,0 +1,101 @@
+import { Link } from "@tanstack/react-router";
+import type { ExecutionTree, TreeNode } from "../lib/api";
+import { exact } from "../lib/time";
+import { title } from "../lib/tree";
+import { Status } from "../ui/Status";
+import { Took } from "../ui/Time";
+import type { Selection } from "./Execution";
+import { LogView } from "./LogView";
+
+interface Props {
+  execution: ExecutionTree;
+  node: TreeNode;
+  selection: Selection;
+  select: (change: Selection) => void;
+}
+
+/** NodePanel shows one node of an execution: its log, and what is known of it. */
+export function NodePanel({ execution, node, selection, select }: Props) {
+  const step = node.kind === "step";
+  const tab = step ? (selection.tab ?? "log") : "details";
+  return (
+    <section className="panel" aria-label={`Node ${title(node)}`}>
+      <div className="row panel-head">
+        <h2>{title(node)}</h2>
+        <Status status={node.status} />
+        <span className="faint">
+          {node.type} <Took from={node.startedAt} to={node.startedAt ? node.endedAt : undefined} />
+        </span>
+      </div>
+      {node.message && <p className="why">{node.message}</p>}
+      {step && (
+        <div className="tabs" role="tablist" aria-label="What of it">
+          {(["log", "details"] as const).map((t) => (
+            <button
+              type="button"
+              key={t}
+              role="tab"
+              id={`tab-${t}`}
+              aria-selected={tab === t}
+              aria-controls="panel"
+              tabIndex={tab === t ? 0 : -1}
+              onClick={() => select({ tab: t })}
+              onKeyDown={(e) => {
+                if (e.key !== "ArrowRight" && e.key !== "ArrowLeft") return;
+                const other = t === "log" ? "details" : "log";
+                select({ tab: other });
+                document.getElementById(`tab-${other}`)?.focus();
+              }}
+            >
+              {t === "log" ? "Log" : "Details"}
+            </button>
+          ))}
+        </div>
+      )}
+      <div id="panel" {...(step && { role: "tabpanel", "aria-labelledby": `tab-${tab}` })} className="panel-body">
+        {tab === "log" ? (
+          node.startedAt ? (
+            <LogView execution={execution.id} node={node} selection={selection} select={select} />
+          ) : (
+            <p className="empty">It hasn't begun, so it has no log.</p>
+          )
+        ) : (
+          <Details node={node} />
+        )}
+      </div>
+    </section>
+  );
+}
+
+function Details({ node }: { node: TreeNode }) {
+  const facts: [string, React.ReactNode][] = [
+    ["Identifier", node.identifier && <code>{node.identifier}</code>],
+    ["Id", <code key="id">{node.id}</code>],
+    ["Kind", node.kind],
+    ["Type", node.type],
+    ["Started", node.startedAt && exact(node.startedAt)],
+    ["Ended", node.startedAt && node.endedAt && exact(node.endedAt)],
+    ["Attempts", node.attempt],
+    ["Decided", node.decided && `${node.decided.what} by ${node.decided.by}, ${exact(node.decided.at)}`],
+    [
+      "Its pipeline",
+      node.child && (
+        <Link to="/x/$execution" params={{ execution: node.child }} search={{}}>
+          the execution that it started
+        </Link>
+      ),
+    ],
+  ];
+  return (
+    <dl className="facts-list">
+      {facts
+        .filter(([, v]) => v !== undefined && v !== "" && v !== 0)
+        .map(([name, v]) => (
+          <div key={name}>
+            <dt>{name}</dt>
+            <dd>{v}</dd>
+          </div>
+        ))}
+    </dl>
+  );
+}

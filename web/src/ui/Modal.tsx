@@ -1,0 +1,18 @@
+import { type ReactNode, useEffect, useId, useRef } from "react";
+
+/** Modal is a dialog over the page. The browser keeps the focus in it, and gives it back. */
+export function Modal({ title, close, children }: { title: string; close: () => void; children: ReactNode }) {
+  const ref = useRef<HTMLDialogElement>(null);
+  const id = useId();
+  useEffect(() => {
+    const d = ref.current;
+    if (d && !d.open) d.showModal();
+    return () => d?.close();
+  }, []);
+  return (
+    <dialog ref={ref} aria-labelledby={id} onClose={close} onCancel={close}>
+      <h2 id={id}>{title}</h2>
+      {children}
+    </dialog>
+  );
+}
