@@ -1,6 +1,6 @@
 // Package entity is the typed YAML of what users save: pipelines, services,
 // environments and groups of them, infrastructure definitions, overrides, connectors, secrets, triggers,
-// input sets, templates, user groups and what GitOps agents keep. It says everything that is wrong with a document,
+// input sets, templates, user groups, freezes and what GitOps agents keep. It says everything that is wrong with a document,
 // each finding with its place.
 //
 // A key has one of three outcomes: it is honoured; Harness documents it and
@@ -18,6 +18,7 @@ import (
 	"github.com/slipway-cd/slipway/pkg/artifact"
 	"github.com/slipway-cd/slipway/pkg/connector"
 	"github.com/slipway-cd/slipway/pkg/document"
+	"github.com/slipway-cd/slipway/pkg/freeze"
 	"github.com/slipway-cd/slipway/pkg/gitops"
 	"github.com/slipway-cd/slipway/pkg/gitops/access"
 	"github.com/slipway-cd/slipway/pkg/gitops/appset"
@@ -56,6 +57,7 @@ type Entity struct {
 	OverlayInputSet *OverlayInputSet
 	Template        *Template
 	UserGroup       *UserGroup
+	Freeze          *freeze.Freeze
 	Variable        *ScopeVariable
 	GitOpsAgent     *gitops.Agent
 	Application     *gitops.Application
@@ -204,6 +206,8 @@ func (d *decoder) entity(v yamldoc.Value, e *Entity) {
 		e.Template = templates{d}.template(v, e)
 	case ref.UserGroup:
 		e.UserGroup = settings{d}.userGroup(v, e)
+	case ref.Freeze:
+		e.Freeze = settings{d}.freeze(v, e)
 	case ref.Variable:
 		e.Variable = settings{d}.scopeVariable(v, e)
 	case ref.GitOpsAgent:
@@ -230,7 +234,6 @@ func (d *decoder) entity(v yamldoc.Value, e *Entity) {
 // OtherKinds are root keys that Harness has for what Slipway doesn't save yet.
 func OtherKinds() []string {
 	return []string{
-		"freeze",
 		"gitops", "monitoredService", "policy", "policySet",
 	}
 }

@@ -26,6 +26,7 @@ const (
 	Trigger        Kind = "trigger"
 	Template       Kind = "template"
 	UserGroup      Kind = "userGroup"
+	Freeze         Kind = "freeze" // a time in which nothing is deployed
 	// EnvironmentGroup is a group of environments of its own scope.
 	EnvironmentGroup Kind = "environmentGroup"
 	// Overrides and ServiceOverrides replace what services define, in an
@@ -53,7 +54,7 @@ const (
 // Kinds lists every kind, in the order in which they may be saved so that
 // what is named comes before what names it.
 func Kinds() []Kind {
-	return []Kind{Secret, Variable, Connector, UserGroup, Template, Service, Environment, Infrastructure, EnvironmentGroup, Overrides, ServiceOverrides, Pipeline, InputSet, OverlayInputSet, Trigger,
+	return []Kind{Secret, Variable, Connector, UserGroup, Template, Service, Environment, Infrastructure, EnvironmentGroup, Overrides, ServiceOverrides, Pipeline, InputSet, OverlayInputSet, Trigger, Freeze,
 		GitOpsAgent, GitOpsSettings, GitOpsCertificate, GitOpsGPGKey, GitOpsRepoCredentials, GitOpsRepository, GitOpsCluster, GitOpsProject, GitOpsApplicationSet, GitOpsApplication}
 }
 
@@ -89,7 +90,7 @@ func Parent(kind Kind) Kind {
 	case GitOpsSettings, GitOpsCertificate, GitOpsGPGKey, GitOpsRepoCredentials, GitOpsRepository, GitOpsCluster, GitOpsProject,
 		GitOpsApplicationSet, GitOpsApplication:
 		return GitOpsAgent
-	case Pipeline, Service, Environment, EnvironmentGroup, Connector, Secret, Template, UserGroup, Variable, GitOpsAgent:
+	case Pipeline, Service, Environment, EnvironmentGroup, Connector, Secret, Template, UserGroup, Variable, Freeze, GitOpsAgent:
 	}
 	return ""
 }
@@ -221,7 +222,7 @@ func CheckID(kind Kind, id string) error {
 		if checkObjectName(id) == nil {
 			return nil
 		}
-	case Service, Environment, EnvironmentGroup, Infrastructure, Overrides, ServiceOverrides, Connector, Template, Trigger, InputSet, OverlayInputSet, UserGroup, Variable,
+	case Service, Environment, EnvironmentGroup, Infrastructure, Overrides, ServiceOverrides, Connector, Template, Trigger, InputSet, OverlayInputSet, UserGroup, Variable, Freeze,
 		GitOpsAgent:
 	}
 	return check(re, id, allowed)
