@@ -81,6 +81,9 @@ func (l *Launcher) Start(ctx context.Context, r Request) (store.Execution, error
 	if err := r.Reach(made); err != nil {
 		return store.Execution{}, err
 	}
+	if err := l.frozen(ctx, r, made); err != nil {
+		return store.Execution{}, err
+	}
 	id := r.ID
 	if id == "" {
 		if id, err = l.NewID(ctx, r.Key); err != nil {

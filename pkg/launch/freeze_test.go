@@ -1,0 +1,61 @@
+package launch
+
+import (
+	"fmt"
+	"testing"
+	"time"
+
+	"github.com/slipway-cd/slipway/pkg/audit"
+	"github.com/slipway-cd/slipway/pkg/builtin"
+	"github.com/slipway-cd/slipway/pkg/catalog"
+	"github.com/slipway-cd/slipway/pkg/fault"
+	"github.com/slipway-cd/slipway/pkg/ref"
+)
+
+// TestAFreezeRefusesAStart by what is deployed where, and only in its window.
+func TestAFreezeRefusesAStart(t *testing.T) {
+	t.Parallel()
+	c, s := setup(t)
+	scope, by := ref.Scope{Account: "acme", Org: "o", Project: "p"}, audit.Author{Actor: "me"}
+	save := func(in ref.Scope, doc string) {
+		t.Helper()
+		if _, err := c.Save(t.Context(), catalog.Draft{Scope: in, YAML: []byte(doc), Version: catalog.AnyVersion}, by); err != nil {
+			t.Fatal(err)
+		}
+	}
+	save(scope, "connector: {name: c, identifier: c, type: K8sCluster, spec: {credential: {type: InheritFromDelegate}, delegateSelectors: [d]}}")
+	save(scope, "service: {name: web, identifier: web, serviceDefinition: {type: Kubernetes, spec: {}}}")
+	save(scope, "environment: {name: prod, identifier: prod, type: Production}")
+	save(scope, "infrastructureDefinition: {name: k, identifier: k, environmentRef: prod, deploymentType: Kubernetes, type: KubernetesDirect, "+
+		"spec: {connectorRef: c, namespace: n, releaseName: r}}")
+	save(scope, "pipeline: {name: p, identifier: p, stages: [{stage: {name: s, identifier: s, type: Deployment, spec: {deploymentType: Kubernetes, "+
+		"service: {serviceRef: web}, environment: {environmentRef: prod, infrastructureDefinitions: [{identifier: k}]}, "+
+		"execution: {steps: [{step: {name: w, identifier: w, type: Wait, timeout: 1h, spec: {duration: 1m}}}], rollbackSteps: []}}, "+
+		"failureStrategies: [{onFailure: {errors: [AllErrors], action: {type: StageRollback}}}]}}]}")
+	freeze := func(status, envType string) string {
+		return fmt.Sprintf("freeze: {name: f, identifier: f, status: %s, entityConfigs: [{name: r, entities: [{type: EnvType, filterType: Equals, entityRefs: [%s]}]}], "+
+			"windows: [{timeZone: Europe/Berlin, startTime: 2024-12-24 12:00 PM, duration: 2d}]}", status, envType)
+	}
+	account := ref.Scope{Account: "acme"}
+	for _, row := range []struct {
+		name, freeze, now string
+		frozen            bool
+	}{
+		{"in_the_window", freeze("Enabled", "Production"), "2024-12-24T11:00:00Z", true},
+		{"before_it", freeze("Enabled", "Production"), "2024-12-24T10:59:59Z", false},
+		{"after_it", freeze("Enabled", "Production"), "2024-12-26T11:00:00Z", false},
+		{"of_other_environments", freeze("Enabled", "PreProduction"), "2024-12-25T00:00:00Z", false},
+		{"disabled", freeze("Disabled", "Production"), "2024-12-25T00:00:00Z", false},
+	} {
+		save(account, row.freeze)
+		now, err := time.Parse(time.RFC3339, row.now)
+		if err != nil {
+			t.Fatal(err)
+		}
+		l := New(Config{Store: s, Runner: idle{}, Options: builtin.Options(ref.Scope{}), Now: func() time.Time { return now }})
+		_, err = l.Start(t.Context(), Request{Scope: scope, Pipeline: "p", By: by})
+		if row.frozen != fault.Is(err, fault.Conflict) || !row.frozen && err != nil {
+			t.Errorf("%s: found %v; want frozen: %v", row.name, err, row.frozen)
+		}
+	}
+}
