@@ -224,6 +224,6 @@ func (o *output) epilogue(t api.ExecutionTree) {
 		fmt.Fprintln(o.err, t.Message)
 	}
 	if n := unseen(t, plan.Status.Bad); n > 0 {
-		fmt.Fprintf(o.err, "%s more failed; see them with: slipway executions get %s --status Failed,Errored,Expired,Aborted,ApprovalRejected\n", thousands(n), t.ID)
+		fmt.Fprintf(o.err, "%s more failed; see them with: slipway executions get %s --status Failed,Errored,Expired,Aborted,AbortedByFreeze,ApprovalRejected\n", thousands(n), t.ID)
 	}
 }

@@ -16,6 +16,7 @@ func runCommand(a *app) *cobra.Command {
 	var inputs inputFlags
 	var chosen stageFlags
 	var follow bool
+	var override string
 	c := &cobra.Command{
 		Use: "run PIPELINE", Short: "Run a pipeline", GroupID: groupRun, Args: cobra.ExactArgs(1),
 		Long: "Run starts a pipeline and says its execution's id. With --follow it shows the stages and steps until the end and\n" +
@@ -26,20 +27,22 @@ func runCommand(a *app) *cobra.Command {
 			"  slipway run guestbook --input-set staging --input-set latest --inputs inputs.yaml",
 		ValidArgsFunction: a.naming.completePipelines,
 		RunE: func(c *cobra.Command, args []string) error {
-			return a.run(c.Context(), args[0], inputs, chosen, follow)
+			return a.run(c.Context(), args[0], inputs, chosen, override, follow)
 		},
 	}
 	inputs.add(c.Flags())
 	chosen.flags(c.Flags(), "run only this stage; may be repeated")
+	c.Flags().StringVar(&override, "override-freeze", "", "why it runs in spite of deployment freezes")
 	c.Flags().BoolVarP(&follow, "follow", "f", false, "show the progress until the end")
 	return c
 }
 
-func (a *app) run(ctx context.Context, pipeline string, inputs inputFlags, chosen stageFlags, follow bool) error {
+func (a *app) run(ctx context.Context, pipeline string, inputs inputFlags, chosen stageFlags, override string, follow bool) error {
 	request, err := a.startRequest(inputs, chosen)
 	if err != nil {
 		return err
 	}
+	request.Override = override
 	client, scope, err := a.caller.connect()
 	if err != nil {
 		return err

@@ -218,7 +218,7 @@ func symbol(s plan.Status) string {
 		return "-"
 	case plan.Failed, plan.Errored, plan.Expired, plan.ApprovalRejected:
 		return "✗"
-	case plan.Aborted:
+	case plan.Aborted, plan.AbortedByFreeze:
 		return "■"
 	case plan.ApprovalWaiting, plan.InterventionWaiting, plan.InputWaiting, plan.Paused, plan.Pausing:
 		return "◆"

@@ -278,7 +278,7 @@ func (s *Server) look(ctx context.Context, pause func(waited time.Duration) time
 // Ended says whether an execution has ended.
 func Ended(e Execution) bool {
 	switch e.Status {
-	case "Success", "IgnoreFailed", "Failed", "Errored", "Expired", "ApprovalRejected", "Aborted":
+	case "Success", "IgnoreFailed", "Failed", "Errored", "Expired", "ApprovalRejected", "AbortedByFreeze", "Aborted":
 		return true
 	}
 	return false

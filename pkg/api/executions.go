@@ -40,6 +40,7 @@ type Execution struct {
 	From      string         `json:"fromStage,omitempty" doc:"The stage from which it goes on where that one failed"`
 	Stages    []string       `json:"stages,omitempty" nullable:"false" doc:"The only stages that it runs, if not all"`
 	Parent    string         `json:"parent,omitempty" doc:"The execution whose Pipeline stage started this one"`
+	Override  string         `json:"overrideFreeze,omitempty" doc:"Why it runs in spite of deployment freezes"`
 	Preview   bool           `json:"preview,omitempty" doc:"It only compares what the pipeline would deploy with what there is; no list has it"`
 	StartedAt time.Time      `json:"startedAt"`
 	EndedAt   time.Time      `json:"endedAt,omitzero"`
@@ -65,6 +66,9 @@ func executionOf(e store.Execution) (Execution, error) {
 	}
 	given, err := launch.GivenTo(e)
 	out.Inputs, out.InputSets, out.Warnings, out.Stages = given.YAML, given.Sets, given.Warnings, given.Stages
+	if e.Override != nil {
+		out.Override = e.Override.Reason
+	}
 	if e.Resume != nil {
 		out.From = e.Resume.Stage
 	}
@@ -157,7 +161,7 @@ func (in OfPipeline) start(ctx context.Context, body StartExecution) (launch.Req
 	}
 	inputs, err := body.inputs()
 	return launch.Request{
-		Scope: scope, Pipeline: in.Pipeline, Inputs: inputs, By: author(ctx), Stages: body.Stages, Values: body.Values, Within: caller(ctx).Scope,
+		Scope: scope, Pipeline: in.Pipeline, Inputs: inputs, By: author(ctx), Stages: body.Stages, Values: body.Values, Within: caller(ctx).Scope, Override: body.Override,
 	}, err
 }
 

@@ -177,6 +177,7 @@ type StartExecution struct {
 	Inputs     map[string]string `json:"inputs,omitempty" doc:"Values of runtime inputs by path, e.g. pipeline.variables.image"`
 	Stages     []string          `json:"stages,omitempty" nullable:"false" maxItems:"1000" doc:"Identifiers of the only stages to run; the pipeline must have allowStageExecutions"`
 	Values     map[string]string `json:"expressionValues,omitempty" doc:"Values of expressions that name stages which don't run, e.g. <+pipeline.stages.build.variables.tag>"`
+	Override   string            `json:"overrideFreeze,omitempty" maxLength:"1000" doc:"Why it runs in spite of the deployment freezes that the caller may override: those of scopes that its token covers. It is kept with the execution and in the audit trail"`
 }
 
 func (in StartExecution) inputs() (launch.Inputs, error) {

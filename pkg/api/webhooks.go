@@ -25,7 +25,7 @@ type Fire struct {
 	Trigger   string            `json:"trigger"`
 	Event     string            `json:"event" doc:"The delivery's id, or the minute of a schedule"`
 	At        string            `json:"at" format:"date-time"`
-	Outcome   store.FireOutcome `json:"outcome" enum:"Started,Failed,Skipped"`
+	Outcome   store.FireOutcome `json:"outcome" enum:"Started,Failed,Skipped,Rejected"`
 	Reason    string            `json:"reason,omitempty" doc:"Why nothing started"`
 	Execution string            `json:"execution,omitempty" doc:"The execution that started"`
 	Subject   string            `json:"subject,omitempty" doc:"What the event was about, e.g. a branch"`

@@ -45,6 +45,10 @@ const (
 	Reveal Action = "REVEAL"
 	// CreateLink makes a link by which one person can answer an approval.
 	CreateLink Action = "CREATE_LINK"
+	// FreezeRejected: a deployment freeze let nothing begin. FreezeOverridden:
+	// something began in spite of one.
+	FreezeRejected   Action = "FREEZE_REJECTED"
+	FreezeOverridden Action = "FREEZE_OVERRIDDEN"
 	// Rotate makes a new key for the tokens that clouds trust.
 	Rotate Action = "ROTATE"
 )

@@ -28,7 +28,8 @@ import (
 type Chained struct {
 	ID       string // of the execution; the same one is started once
 	Parent   store.Holder
-	Actor    string // who started the parent
+	Actor    string          // who started the parent
+	Override *store.Override // of freezes, the parent's
 	Scope    ref.Scope
 	Pipeline string
 	Sets     []string      // input sets
@@ -94,7 +95,7 @@ func (h *Handler) startChild(ctx context.Context, snap *snapshot, n *plan.Node, 
 		return store.Execution{}, err
 	}
 	child, err := h.StartChained(ctx, Chained{
-		ID: s.Child, Parent: store.Holder{Execution: snap.execution.ID, Node: n.ID}, Actor: snap.execution.Actor,
+		ID: s.Child, Parent: store.Holder{Execution: snap.execution.ID, Node: n.ID}, Actor: snap.execution.Actor, Override: snap.execution.Override,
 		Scope:    ref.Scope{Account: snap.execution.Scope.Account, Org: chain.Org.Value, Project: chain.Project.Value},
 		Pipeline: chain.Pipeline.Value, Inputs: chain.Inputs, Sets: chain.Sets.Value,
 	})

@@ -19,5 +19,8 @@ func (w *walk) choose(n *plan.Node) {
 	if exclusive(n, s) && len(n.Provisioning()) == 0 {
 		s.Wait = plan.WaitTurn
 	}
+	if p := n.Parent(); p.Kind != plan.KindLoop || !p.Loop.Deploys { // else its loop has been judged
+		s = w.frozen(n, s)
+	}
 	w.states.put(n.ID, s)
 }

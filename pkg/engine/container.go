@@ -92,7 +92,7 @@ func (w *walk) stops(n *plan.Node, s plan.State, next *plan.Node) bool {
 	if !notStarted(w.states.get(next.ID).Status) {
 		return false
 	}
-	return w.Aborted || s.Worst == plan.Aborted || s.Unwind.Action != "" || w.over(s.Deadline) ||
+	return w.Aborted || s.Worst == plan.Aborted || !s.Rollback && s.Worst == plan.AbortedByFreeze || s.Unwind.Action != "" || w.over(s.Deadline) ||
 		!s.Rollback && w.states.swept(n)
 }
 
@@ -189,6 +189,9 @@ func (w *walk) begin(n *plan.Node, parent plan.State) bool {
 		s.FailedSoFar, s.IgnoredSoFar = parent.FailedSoFar, parent.IgnoredSoFar
 	}
 	s = w.timed(n, s)
+	if s.Wait != plan.WaitInput {
+		s = w.admitted(n, s)
+	}
 	w.states.put(n.ID, s)
 	return !s.Status.Terminal()
 }

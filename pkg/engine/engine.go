@@ -41,6 +41,9 @@ type Input struct {
 	Loop func(n *plan.Node, state func(plan.NodeID) plan.State) (plan.Iterations, error)
 	// Choose finds what a stage that chooses when it starts deploys where.
 	Choose func(n *plan.Node, state func(plan.NodeID) plan.State) (*plan.Deployment, error)
+	// Frozen says what deployment freezes mean for a stage, or a loop of it, that
+	// begins in a state at a time; nil: there are none.
+	Frozen func(n *plan.Node, s plan.State, at time.Time) (Frozen, error)
 	// Deploys says whether a step's type deploys something.
 	Deploys func(n *plan.Node) bool
 	// Timeout evaluates a node's timeout; 0 means none.
@@ -115,6 +118,7 @@ type Decision struct {
 	Approved       []Left   // lists of approvals that wait, on which older ones are now rejected
 	Stop           []string // executions that Pipeline stages no longer wait for
 	Abort          bool     // a failure strategy aborts the execution
+	Frozen         []Frozen // stages that freezes have been found for, for the audit trail
 }
 
 // Run is a machine run of a node. A node that goes on in another run, or is

@@ -21,7 +21,7 @@ func (w *walk) conclude(n *plan.Node, s plan.State, o plan.Outcome, late bool) p
 	case o.Status.Good():
 		s.Status, s.Outcome = o.Status, nil
 		return s
-	case o.Status == plan.Aborted || late:
+	case o.Status == plan.Aborted || o.Status == plan.AbortedByFreeze || late:
 		s.Status = o.Status
 		return s
 	case s.Strategy != nil: // a decision was made at the first failure (semantics/pipeline §5.2 rule 3)

@@ -14,6 +14,7 @@ import (
 
 	"github.com/slipway-cd/slipway/pkg/entity"
 	"github.com/slipway-cd/slipway/pkg/fault"
+	"github.com/slipway-cd/slipway/pkg/freeze/calendar"
 	"github.com/slipway-cd/slipway/pkg/mail"
 	"github.com/slipway-cd/slipway/pkg/plan"
 	"github.com/slipway-cd/slipway/pkg/ref"
@@ -67,7 +68,7 @@ type Handler struct {
 // NewHandler makes a Handler.
 func NewHandler(cfg Config) *Handler {
 	r := &Reader{
-		store: cfg.Store, steps: map[string]step.Type{}, types: cfg.Types, mail: cfg.Mail, now: cfg.Now,
+		store: cfg.Store, steps: map[string]step.Type{}, types: cfg.Types, mail: cfg.Mail, now: cfg.Now, calendar: calendar.New(cfg.Store.Entities),
 		plans: &plans{stored: cfg.Store.Executions, limit: 128, known: map[string]*plan.Plan{}},
 	}
 	for _, t := range cfg.Steps {
@@ -201,7 +202,7 @@ func (h *Handler) decideOnce(ctx context.Context, snap *snapshot, q question, st
 		Plan: snap.plan, Node: q.node, Part: q.part, Now: h.Now(),
 		Aborted: snap.execution.Interrupt == store.InterruptAbort, Paused: snap.execution.Interrupt == store.InterruptPause, Stuffed: stuffed,
 		After: q.after, Failure: q.failure, Window: h.Windows,
-		State: snap.state, Task: snap.task, Condition: snap.condition, Timeout: snap.timeout, Patience: snap.patience, Loop: snap.loop, Choose: snap.choose,
+		State: snap.state, Task: snap.task, Condition: snap.condition, Timeout: snap.timeout, Patience: snap.patience, Loop: snap.loop, Choose: snap.choose, Frozen: snap.frozen,
 		Undoes: snap.execution.RollbackOf != "",
 		Gated:  len(h.Limits.gates(snap.execution)) > 0, Deploys: func(n *plan.Node) bool { return h.Reader.steps[n.Type].Deploys },
 	})
@@ -249,6 +250,11 @@ func (h *Handler) carryOut(ctx context.Context, snap *snapshot, d Decision) (aga
 		if snap.execution.Interrupt != store.InterruptAbort {
 			// Decide again, with the interrupt set.
 			return true, h.commit(ctx, snap, d.reason(snap.plan, snap.state))
+		}
+	}
+	for _, f := range d.Frozen {
+		if err := h.Store.AppendAuditOnce(ctx, f.record(snap.execution, h.Now()), f.key(snap.execution), h.Now().Add(maxTimeout)); err != nil {
+			return false, err
 		}
 	}
 	if err := h.commit(ctx, snap, d.Writes); err != nil {

@@ -24,6 +24,9 @@ func (w *walk) enterLoop(n, loop *plan.Node) bool {
 		s.Status, s.EndedAt = plan.Skipped, w.Now
 	default:
 		s.Iterations = &found
+		if s = w.admitted(loop, s); s.Status.Terminal() {
+			s.Iterations = nil // none of them begins
+		}
 	}
 	w.states.put(loop.ID, s)
 	return !s.Status.Terminal()

@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"github.com/slipway-cd/slipway/pkg/entity"
+	"github.com/slipway-cd/slipway/pkg/freeze/calendar"
 	"github.com/slipway-cd/slipway/pkg/mail"
 	"github.com/slipway-cd/slipway/pkg/plan"
 	"github.com/slipway-cd/slipway/pkg/resolve"
@@ -22,6 +23,8 @@ type Reader struct {
 	mail  *mail.Server
 	now   func() time.Time
 	plans *plans
+	// calendar has the deployment freezes.
+	calendar *calendar.Reader
 }
 
 // scope is what names mean in a node, over the given states.

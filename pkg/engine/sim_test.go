@@ -41,6 +41,7 @@ type sim struct {
 	anew      bool           // decide again once the execution is aborted, as Handler does
 	loops     map[string]any // identifier -> how many iterations, or an error
 	choose    func() (*plan.Deployment, error)
+	frozen    func(n *plan.Node, at time.Time) Frozen
 }
 
 // deployer is the type of steps that deploy something.
@@ -200,6 +201,12 @@ func (s *sim) input(id plan.NodeID, part int, after At) Input {
 			return plan.Iterations{}, nil
 		},
 		Choose: func(*plan.Node, func(plan.NodeID) plan.State) (*plan.Deployment, error) { return s.choose() },
+		Frozen: func(n *plan.Node, _ plan.State, at time.Time) (Frozen, error) {
+			if s.frozen == nil {
+				return Frozen{}, nil
+			}
+			return s.frozen(n, at), nil
+		},
 		Patience: func(n *plan.Node, _ func(plan.NodeID) plan.State) (time.Duration, error) {
 			return time.ParseDuration(n.Manual)
 		},

@@ -14,6 +14,7 @@ import (
 	"github.com/slipway-cd/slipway/pkg/dispatch"
 	"github.com/slipway-cd/slipway/pkg/expr"
 	"github.com/slipway-cd/slipway/pkg/fault"
+	"github.com/slipway-cd/slipway/pkg/freeze"
 	"github.com/slipway-cd/slipway/pkg/plan"
 	"github.com/slipway-cd/slipway/pkg/resolve"
 	"github.com/slipway-cd/slipway/pkg/step"
@@ -35,6 +36,8 @@ type snapshot struct {
 	tasks     map[task.ID]store.Task // that needn't be read
 	results   map[At]bool
 	full      bool // the execution has as many nodes as it may have
+	freezes   []freeze.Freeze
+	dated     bool // freezes have been read
 	err       error
 }
 

@@ -25,12 +25,28 @@ func (d settings) freeze(v yamldoc.Value, e *Entity) *freeze.Freeze {
 		},
 		"notificationRules": d.Refuse("telling people of freezes isn't supported"),
 	}))
-	d.Need(v, "identifier", "name", "entityConfigs")
 	f.ID, f.Name, f.Enabled = e.Identifier.Value, e.Name.Value, status.Value == "Enabled"
+	d.Need(v, "identifier", "name")
+	if f.ID == freeze.GlobalID {
+		freezes(d).global(v, f)
+	} else {
+		d.Need(v, "entityConfigs")
+	}
 	if f.Enabled && len(f.Windows) == 0 {
 		d.Errorf(v, document.MissingKey, "the freeze is Enabled and has no windows; want at least one")
 	}
 	return f
+}
+
+// global gives a scope's global freeze the one rule that it may have.
+func (d freezes) global(v yamldoc.Value, f *freeze.Freeze) {
+	for _, r := range f.Rules {
+		if slices.ContainsFunc(r.Filters, func(by freeze.Filter) bool { return by.Choice != freeze.All }) {
+			d.Errorf(document.Child(v, "entityConfigs"), document.WrongValue, "the global freeze concerns everything in its scope; want filterType All, or no entityConfigs")
+			return
+		}
+	}
+	f.Rules = []freeze.Rule{{Name: "all"}}
 }
 
 // freezes decodes the parts of a deployment freeze.

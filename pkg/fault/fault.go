@@ -22,6 +22,8 @@ const (
 	NotFound Code = "NOT_FOUND"
 	// Conflict: the thing is in a state that forbids the action.
 	Conflict Code = "CONFLICT"
+	// Frozen: a deployment freeze is active.
+	Frozen Code = "FROZEN"
 	// StaleVersion: somebody else changed the entity since it was read.
 	StaleVersion Code = "STALE_VERSION"
 	// Referenced: the entity can't be deleted while others name it.
@@ -51,7 +53,7 @@ const (
 // Codes lists every code, for the documentation's test and the API's table.
 func Codes() []Code {
 	return []Code{
-		Invalid, NotFound, Conflict, StaleVersion, Referenced, Unauthenticated, Forbidden,
+		Invalid, NotFound, Conflict, Frozen, StaleVersion, Referenced, Unauthenticated, Forbidden,
 		Unsupported, UnresolvedExpression, LeaseLost, TooLarge, TooMany, StorageFull, Unavailable, Internal,
 	}
 }
@@ -167,7 +169,7 @@ func Passing(err error) bool {
 	switch CodeOf(err) {
 	case Internal, Unavailable, TooMany, StorageFull:
 		return true
-	case Invalid, NotFound, Conflict, StaleVersion, Referenced, Unauthenticated, Forbidden, Unsupported, UnresolvedExpression, LeaseLost, TooLarge:
+	case Invalid, NotFound, Conflict, Frozen, StaleVersion, Referenced, Unauthenticated, Forbidden, Unsupported, UnresolvedExpression, LeaseLost, TooLarge:
 	}
 	return false
 }
@@ -191,7 +193,7 @@ func Failures(err error) []FailureType {
 		return []FailureType{Authorization}
 	case Unavailable, TooMany, StorageFull:
 		return []FailureType{Connectivity, RetryableTransientFailure}
-	case Conflict, StaleVersion, Referenced, LeaseLost, Internal:
+	case Conflict, Frozen, StaleVersion, Referenced, LeaseLost, Internal:
 		return []FailureType{Unknown}
 	}
 	return []FailureType{Unknown}

@@ -8,6 +8,7 @@ package freeze
 
 import (
 	"cmp"
+	"fmt"
 	"slices"
 	"time"
 
@@ -93,6 +94,52 @@ type Match struct {
 	Scope ref.Scope
 	Rule  string
 	Until time.Time
+}
+
+// String says what stops something until when, for people.
+func (m Match) String() string {
+	what := "deployment freeze " + m.ID
+	if m.ID == GlobalID {
+		what = "the global deployment freeze"
+	}
+	return fmt.Sprintf("%s of %s until %s", what, m.Scope, m.Until.UTC().Format(time.RFC3339))
+}
+
+// Open are the freezes that are active at a time for somebody.
+func Open(freezes []Freeze, now time.Time) []Freeze {
+	var out []Freeze
+	for _, f := range freezes {
+		if _, open := f.until(now); f.Enabled && open {
+			out = append(out, f)
+		}
+	}
+	return out
+}
+
+// Stops gives the freezes that are active at a time and whose rules name a
+// pipeline, whatever it deploys.
+func Stops(freezes []Freeze, now time.Time, pipeline ref.Ref) []Match {
+	var named []Freeze
+	for _, f := range freezes {
+		rules := slices.Clone(f.Rules)
+		f.Rules = slices.DeleteFunc(rules, func(r Rule) bool { return !r.names() })
+		named = append(named, f)
+	}
+	return Active(named, now, Target{Pipeline: pipeline})
+}
+
+// names says whether a rule is about pipelines that it names and nothing else.
+func (r Rule) names() bool {
+	named := false
+	for _, by := range r.Filters {
+		switch {
+		case by.Type == Pipeline && by.Choice == Equals:
+			named = true
+		case by.Type != Pipeline && by.Choice != All:
+			return false
+		}
+	}
+	return named
 }
 
 // Active gives the freezes that are active at a time for a target, the global

@@ -48,14 +48,19 @@ func (r Request) Reach(p Planned) error {
 	if len(p.chained) > 0 && r.Parent.Execution != "" {
 		return fault.New(fault.Invalid, "pipeline %s can't be chained, because it chains another one", r.Pipeline)
 	}
-	within := r.Within
-	if within.Account == "" {
-		within = r.Scope
-	}
+	within := r.within()
 	for _, scope := range p.chained {
 		if !within.Covers(scope) {
 			return fault.New(fault.Forbidden, "the pipeline chains one in %s, and whoever starts it may only touch %s", scope, within)
 		}
 	}
 	return nil
+}
+
+// within is what whoever starts an execution may touch.
+func (r Request) within() ref.Scope {
+	if r.Within.Account == "" {
+		return r.Scope
+	}
+	return r.Within
 }

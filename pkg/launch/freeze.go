@@ -5,89 +5,128 @@ import (
 	"fmt"
 	"time"
 
-	"github.com/slipway-cd/slipway/pkg/entity"
+	"github.com/slipway-cd/slipway/pkg/audit"
 	"github.com/slipway-cd/slipway/pkg/fault"
 	"github.com/slipway-cd/slipway/pkg/freeze"
 	"github.com/slipway-cd/slipway/pkg/plan"
 	"github.com/slipway-cd/slipway/pkg/ref"
 	"github.com/slipway-cd/slipway/pkg/store"
-	"github.com/slipway-cd/slipway/pkg/yamldoc"
 )
 
-// frozen refuses a start if every stage of which it is known what it deploys is
-// frozen. What others deploy is known when they begin.
-func (l *Launcher) frozen(ctx context.Context, r Request, made Planned) error {
-	freezes, err := l.freezes(ctx, r.Scope)
-	if err != nil || len(freezes) == 0 {
-		return err
-	}
-	p, err := plan.Decode(made.Doc)
-	if err != nil {
-		return fmt.Errorf("decode the plan of pipeline %s: %w", r.Pipeline, err)
-	}
-	targets := targets(p.Root, ref.Ref{Scope: r.Scope, ID: r.Pipeline})
-	var first freeze.Match
-	for i, t := range targets {
-		active := freeze.Active(freezes, l.Now(), t)
-		if len(active) == 0 {
-			return nil
-		}
-		if i == 0 {
-			first = active[0]
-		}
-	}
-	if len(targets) == 0 {
+// frozen refuses a start that freezes leave nothing of, and records it.
+func (l *Launcher) frozen(ctx context.Context, r Request, made Planned, freezes []freeze.Freeze) error {
+	now := l.Now()
+	open := freeze.Open(freezes, now)
+	if len(open) == 0 || r.Parent.Execution != "" { // the stages of a chained one are judged by themselves
 		return nil
 	}
-	return fault.New(fault.Conflict, "pipeline %s deploys what freeze %s of %s stops until %s",
-		r.Pipeline, first.ID, first.Scope, first.Until.UTC().Format(time.RFC3339))
+	stopped, err := stops(open, now, r, made)
+	if err != nil || stopped == nil {
+		return err
+	}
+	for _, m := range stopped {
+		switch {
+		case r.Override == "" && !r.override().Passes(m.Scope):
+			return l.reject(ctx, r, fault.New(fault.Frozen, "pipeline %s deploys nothing now: %s stops it", r.Pipeline, m))
+		case !r.override().Passes(m.Scope):
+			return l.reject(ctx, r, fault.New(fault.Forbidden, "%s stops pipeline %s, and whoever starts it may only override freezes within %s", m, r.Pipeline, r.within()))
+		}
+	}
+	return nil
 }
 
-// freezes are those that are enabled in a scope and around it.
-func (l *Launcher) freezes(ctx context.Context, scope ref.Scope) ([]freeze.Freeze, error) {
-	around := []ref.Scope{{Account: scope.Account}}
-	if scope.Org != "" {
-		around = append(around, ref.Scope{Account: scope.Account, Org: scope.Org})
+// reject writes down that a freeze has refused a start. The same start again,
+// by its key, is the same refusal.
+func (l *Launcher) reject(ctx context.Context, r Request, why error) error {
+	rejected := r.By.Record(l.Now(), r.Scope, audit.FreezeRejected, string(ref.Pipeline), r.Pipeline, why.Error())
+	var err error
+	if r.Key == "" {
+		_, err = l.Store.AppendAudit(ctx, rejected)
+	} else {
+		err = l.Store.AppendAuditOnce(ctx, rejected, "freeze "+KeyedID(r.Key), l.Now().Add(KeyKept))
 	}
-	if scope.Project != "" {
-		around = append(around, scope)
+	if err != nil {
+		return fmt.Errorf("record that a freeze refused to start pipeline %s: %w", r.Pipeline, err)
 	}
-	var out []freeze.Freeze
-	for _, s := range around {
-		page := store.Page{Limit: 500}
-		for {
-			list, next, err := l.Store.ListEntities(ctx, s, ref.Freeze, "", page)
-			if err != nil {
-				return nil, fmt.Errorf("list the freezes of %s: %w", s, err)
-			}
-			for _, saved := range list {
-				f, err := decodeFreeze(saved, l.Options)
-				if err != nil {
-					return nil, err
-				}
-				if f.Enabled {
-					out = append(out, *f)
-				}
-			}
-			if page.Token = next; next == "" {
-				break
+	return why
+}
+
+// override is what a request says of freezes; nil: they count.
+func (r Request) override() *store.Override {
+	switch {
+	case r.Inherited != nil:
+		return r.Inherited
+	case r.Override == "":
+		return nil
+	}
+	return &store.Override{Reason: r.Override, Scopes: mayOverride(r)}
+}
+
+// mayOverride are the scopes whose freezes a caller may override: today all that
+// it may touch.
+func mayOverride(r Request) []ref.Scope { return []ref.Scope{r.within()} }
+
+// Frozen are the freezes that a start at a time would meet: those for what is
+// known of what it deploys where.
+func (l *Launcher) Frozen(ctx context.Context, r Request, made Planned, at time.Time) ([]freeze.Match, error) {
+	freezes, err := l.calendar.Around(ctx, r.Scope)
+	if err != nil {
+		return nil, err
+	}
+	open := freeze.Open(freezes, at)
+	if len(open) == 0 {
+		return nil, nil
+	}
+	targets, err := targetsOf(r, made)
+	if err != nil {
+		return nil, err
+	}
+	var out []freeze.Match
+	seen := map[ref.Ref]bool{}
+	add := func(list []freeze.Match) {
+		for _, m := range list {
+			if key := (ref.Ref{Scope: m.Scope, ID: m.ID}); !seen[key] {
+				seen[key], out = true, append(out, m)
 			}
 		}
+	}
+	add(freeze.Stops(open, at, r.pipeline()))
+	for _, t := range targets {
+		add(freeze.Active(open, at, t))
 	}
 	return out, nil
 }
 
-func decodeFreeze(saved store.Entity, o entity.Options) (*freeze.Freeze, error) {
-	docs, report := yamldoc.Parse("", saved.YAML)
-	if len(docs) != 1 {
-		return nil, fmt.Errorf("read freeze %s of %s: found %d documents", saved.Key.ID, saved.Key.Scope, len(docs))
+func (r Request) pipeline() ref.Ref { return ref.Ref{Scope: r.Scope, ID: r.Pipeline} }
+
+// stops are the freezes that leave nothing of a start: a rule names the
+// pipeline, or every stage of which it is known what it deploys is frozen. What
+// others deploy is known when they begin.
+func stops(open []freeze.Freeze, now time.Time, r Request, made Planned) ([]freeze.Match, error) {
+	if named := freeze.Stops(open, now, r.pipeline()); len(named) > 0 {
+		return named, nil
 	}
-	o.Scope = saved.Key.Scope
-	e := entity.Decode(docs[0], report, o)
-	if err := report.Err(); err != nil {
-		return nil, fmt.Errorf("read freeze %s of %s: %w", saved.Key.ID, saved.Key.Scope, err)
+	targets, err := targetsOf(r, made)
+	if err != nil {
+		return nil, err
 	}
-	return e.Freeze, nil
+	var all []freeze.Match
+	for _, t := range targets {
+		active := freeze.Active(open, now, t)
+		if len(active) == 0 {
+			return nil, nil
+		}
+		all = append(all, active...)
+	}
+	return all, nil
+}
+
+func targetsOf(r Request, made Planned) ([]freeze.Target, error) {
+	p, err := plan.Decode(made.Doc)
+	if err != nil {
+		return nil, fmt.Errorf("decode the plan of pipeline %s: %w", r.Pipeline, err)
+	}
+	return targets(p.Root, r.pipeline()), nil
 }
 
 // targets are what the stages below a node deploy, as far as the plan knows.

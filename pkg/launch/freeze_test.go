@@ -54,7 +54,7 @@ func TestAFreezeRefusesAStart(t *testing.T) {
 		}
 		l := New(Config{Store: s, Runner: idle{}, Options: builtin.Options(ref.Scope{}), Now: func() time.Time { return now }})
 		_, err = l.Start(t.Context(), Request{Scope: scope, Pipeline: "p", By: by})
-		if row.frozen != fault.Is(err, fault.Conflict) || !row.frozen && err != nil {
+		if row.frozen != fault.Is(err, fault.Frozen) || !row.frozen && err != nil {
 			t.Errorf("%s: found %v; want frozen: %v", row.name, err, row.frozen)
 		}
 	}

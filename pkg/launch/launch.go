@@ -12,9 +12,13 @@ import (
 	"fmt"
 	"time"
 
+	"golang.org/x/sync/errgroup"
+
 	"github.com/slipway-cd/slipway/pkg/audit"
 	"github.com/slipway-cd/slipway/pkg/entity"
 	"github.com/slipway-cd/slipway/pkg/fault"
+	"github.com/slipway-cd/slipway/pkg/freeze"
+	"github.com/slipway-cd/slipway/pkg/freeze/calendar"
 	"github.com/slipway-cd/slipway/pkg/plan"
 	"github.com/slipway-cd/slipway/pkg/ref"
 	"github.com/slipway-cd/slipway/pkg/statemachine"
@@ -33,12 +37,13 @@ type Config struct {
 // Launcher begins executions.
 type Launcher struct {
 	Config
-	plans *planner
+	plans    *planner
+	calendar *calendar.Reader
 }
 
 // New makes a Launcher.
 func New(cfg Config) *Launcher {
-	return &Launcher{Config: cfg, plans: newPlanner(cfg.Store.Entities, cfg.Options)}
+	return &Launcher{Config: cfg, plans: newPlanner(cfg.Store.Entities, cfg.Options), calendar: calendar.New(cfg.Store.Entities)}
 }
 
 // Request asks for an execution of a pipeline.
@@ -65,8 +70,12 @@ type Request struct {
 	// be in it. None: the pipeline's own scope.
 	Within ref.Scope
 
-	ID     string       // of a chained execution
-	Parent store.Holder // of a chained execution
+	// Override is why it runs in spite of deployment freezes; empty: they count.
+	Override string
+
+	ID        string          // of a chained execution
+	Parent    store.Holder    // of a chained execution
+	Inherited *store.Override // of a chained execution: its parent's
 }
 
 // Plan reads what a pipeline is made of and gives its plan.
@@ -74,14 +83,14 @@ func (l *Launcher) Plan(ctx context.Context, r Request) (Planned, error) { retur
 
 // Start plans a pipeline and starts its execution.
 func (l *Launcher) Start(ctx context.Context, r Request) (store.Execution, error) {
-	made, err := l.Plan(ctx, r)
+	made, freezes, err := l.planIn(ctx, r)
 	if err != nil {
 		return store.Execution{}, err
 	}
 	if err := r.Reach(made); err != nil {
 		return store.Execution{}, err
 	}
-	if err := l.frozen(ctx, r, made); err != nil {
+	if err := l.frozen(ctx, r, made, freezes); err != nil {
 		return store.Execution{}, err
 	}
 	id := r.ID
@@ -90,10 +99,28 @@ func (l *Launcher) Start(ctx context.Context, r Request) (store.Execution, error
 			return store.Execution{}, err
 		}
 	}
+	what := fmt.Sprintf("pipeline %s, plan %s", r.Pipeline, made.Hash)
+	if r.Override != "" {
+		what += ", in spite of deployment freezes: " + r.Override
+	}
 	return l.Begin(ctx, store.Execution{
 		ID: id, Scope: r.Scope, Pipeline: r.Pipeline, Name: made.Name, PlanHash: made.Hash,
-		Inputs: made.Inputs, RetryOf: r.RetryOf, Resume: r.Resume, Parent: r.Parent,
-	}, made.Root, made.Doc, r.By, fmt.Sprintf("pipeline %s, plan %s", r.Pipeline, made.Hash))
+		Inputs: made.Inputs, RetryOf: r.RetryOf, Resume: r.Resume, Parent: r.Parent, Override: r.override(),
+	}, made.Root, made.Doc, r.By, what)
+}
+
+// planIn plans a pipeline and reads the deployment freezes meanwhile.
+func (l *Launcher) planIn(ctx context.Context, r Request) (made Planned, freezes []freeze.Freeze, err error) {
+	var g errgroup.Group
+	g.Go(func() (err error) {
+		freezes, err = l.calendar.Around(ctx, r.Scope)
+		return err
+	})
+	made, err = l.Plan(ctx, r)
+	if read := g.Wait(); err == nil {
+		err = read
+	}
+	return made, freezes, err
 }
 
 // Begin stores an execution, or finds the one with its id, and runs it from

@@ -27,6 +27,7 @@ const (
 	Errored             Status = "Errored"
 	Expired             Status = "Expired"
 	ApprovalRejected    Status = "ApprovalRejected"
+	AbortedByFreeze     Status = "AbortedByFreeze" // a deployment freeze was active when a stage was to begin
 	Aborted             Status = "Aborted"
 )
 
@@ -35,7 +36,7 @@ func Statuses() []Status {
 	return []Status{
 		NotStarted, Queued, QueuedConcurrency, Running, TaskWaiting, ApprovalWaiting, InterventionWaiting, InputWaiting, ResourceWaiting, WaitStepRunning,
 		Pausing, Paused,
-		Success, IgnoreFailed, Skipped, Failed, Errored, Expired, ApprovalRejected, Aborted,
+		Success, IgnoreFailed, Skipped, Failed, Errored, Expired, ApprovalRejected, AbortedByFreeze, Aborted,
 	}
 }
 
@@ -75,8 +76,10 @@ func (s Status) severity() int {
 		return 5
 	case Errored:
 		return 6
-	case Aborted:
+	case AbortedByFreeze:
 		return 7
+	case Aborted:
+		return 8
 	case Skipped, NotStarted, Queued, QueuedConcurrency, Running, TaskWaiting, ApprovalWaiting, InterventionWaiting, InputWaiting, ResourceWaiting, WaitStepRunning, Pausing, Paused:
 		return 0
 	}
@@ -100,6 +103,8 @@ func (s Status) Expression() string {
 		return "EXPIRED"
 	case ApprovalRejected:
 		return "APPROVAL_REJECTED"
+	case AbortedByFreeze:
+		return "ABORTED_BY_FREEZE"
 	case Aborted:
 		return "ABORTED"
 	case NotStarted:

@@ -161,6 +161,9 @@ type Execution struct {
 	// by its plan; its stages' states are taken over.
 	RollbackOf string
 	Parent     Holder // the step of a Pipeline stage that started it; none: a person or an event did
+	// Override lets its stages begin although deployment freezes are active;
+	// nil: none of them may.
+	Override *Override
 	// Preview says that it only compares what the pipeline would deploy with
 	// what there is. It is none of the pipeline's executions: no list has it,
 	// and its Sequence is what the next one gets.
@@ -170,6 +173,18 @@ type Execution struct {
 	StartedAt time.Time
 	EndedAt   time.Time
 	Deadline  time.Time // the pipeline's timeout
+}
+
+// Override is what somebody said who deploys in spite of freezes.
+type Override struct {
+	Reason string `json:"reason"`
+	// Scopes are those whose freezes don't count, with those within them.
+	Scopes []ref.Scope `json:"scopes"`
+}
+
+// Passes says whether the freezes of a scope don't count.
+func (o *Override) Passes(scope ref.Scope) bool {
+	return o != nil && slices.ContainsFunc(o.Scopes, func(s ref.Scope) bool { return s.Covers(scope) })
 }
 
 // Origin is the execution that has deployed what this one's steps are about:
@@ -723,6 +738,8 @@ const (
 	FireStarted FireOutcome = "Started" // an execution
 	FireFailed  FireOutcome = "Failed"  // nothing could be started
 	FireSkipped FireOutcome = "Skipped" // a condition didn't hold
+	// FireRejected: it would have started something, but a deployment freeze is active.
+	FireRejected FireOutcome = "Rejected"
 )
 
 // Fire is one event that concerned a trigger.

@@ -110,7 +110,7 @@ func result(s plan.Status) string {
 		return "success"
 	case s == plan.Expired:
 		return "timeout"
-	case s == plan.Aborted:
+	case s == plan.Aborted, s == plan.AbortedByFreeze:
 		return "cancellation"
 	case s == plan.Errored:
 		return "error"

@@ -160,6 +160,8 @@ func how(s plan.Status) string {
 	switch s { //nolint:exhaustive // the others are failures like any
 	case plan.Aborted:
 		return "was aborted"
+	case plan.AbortedByFreeze:
+		return "was ended by a deployment freeze"
 	case plan.Expired:
 		return "timed out"
 	case plan.ApprovalRejected:

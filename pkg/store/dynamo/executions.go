@@ -32,6 +32,7 @@ type executionDoc struct {
 	Back      string          `json:"rollbackOf,omitempty"`
 	Parent    store.Holder    `json:"parent,omitzero"`
 	Preview   bool            `json:"preview,omitempty"`
+	Override  *store.Override `json:"override,omitempty"` // of deployment freezes
 	Interrupt store.Interrupt `json:"interrupt,omitempty"`
 	EndedAt   int64           `json:"ended,omitempty"`
 	Deadline  int64           `json:"deadline,omitempty"`
@@ -40,7 +41,7 @@ type executionDoc struct {
 func docOf(e store.Execution) executionDoc {
 	return executionDoc{
 		Scope: e.Scope, Pipeline: e.Pipeline, Name: e.Name, PlanHash: e.PlanHash, Message: e.Message, Inputs: e.Inputs, Actor: e.Actor,
-		RetryOf: e.RetryOf, Resume: e.Resume, Back: e.RollbackOf, Parent: e.Parent, Preview: e.Preview, Interrupt: e.Interrupt, EndedAt: millis(e.EndedAt), Deadline: millis(e.Deadline),
+		RetryOf: e.RetryOf, Resume: e.Resume, Back: e.RollbackOf, Parent: e.Parent, Preview: e.Preview, Override: e.Override, Interrupt: e.Interrupt, EndedAt: millis(e.EndedAt), Deadline: millis(e.Deadline),
 	}
 }
 
@@ -51,7 +52,7 @@ func readExecution(ctx context.Context, b bodies, it item) (store.Execution, err
 	}
 	return store.Execution{
 		ID: text(it, "id"), Scope: d.Scope, Pipeline: d.Pipeline, Name: d.Name, Sequence: number(it, "sequence"), PlanHash: d.PlanHash,
-		Status: plan.Status(text(it, "status")), Message: d.Message, Inputs: d.Inputs, Actor: d.Actor, RetryOf: d.RetryOf, Resume: d.Resume, RollbackOf: d.Back, Parent: d.Parent, Preview: d.Preview,
+		Status: plan.Status(text(it, "status")), Message: d.Message, Inputs: d.Inputs, Actor: d.Actor, RetryOf: d.RetryOf, Resume: d.Resume, RollbackOf: d.Back, Parent: d.Parent, Preview: d.Preview, Override: d.Override,
 		Interrupt: d.Interrupt, Version: number(it, "version"), StartedAt: fromMillis(number(it, "started")),
 		EndedAt: fromMillis(d.EndedAt), Deadline: fromMillis(d.Deadline),
 	}, nil

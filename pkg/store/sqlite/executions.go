@@ -44,6 +44,7 @@ type executionDoc struct {
 	Back      string          `json:"rollbackOf,omitempty"`
 	Parent    store.Holder    `json:"parent,omitzero"`
 	Preview   string          `json:"previewOf,omitempty"` // a preview's pipeline, by which no list finds it
+	Override  *store.Override `json:"override,omitempty"`  // of deployment freezes
 	Interrupt store.Interrupt `json:"interrupt,omitempty"`
 	EndedAt   int64           `json:"ended,omitempty"`
 	Deadline  int64           `json:"deadline,omitempty"`
@@ -57,6 +58,7 @@ func encodeExecution(e store.Execution) (string, error) {
 	doc, err := json.Marshal(executionDoc{
 		Name: e.Name, PlanHash: e.PlanHash, Message: e.Message, Inputs: e.Inputs, Actor: e.Actor, RetryOf: e.RetryOf, Resume: e.Resume, Back: e.RollbackOf, Parent: e.Parent,
 		Preview:   preview,
+		Override:  e.Override,
 		Interrupt: e.Interrupt, EndedAt: millis(e.EndedAt), Deadline: millis(e.Deadline),
 	})
 	if err != nil {
@@ -83,6 +85,7 @@ func scanExecution(row scanner) (store.Execution, error) {
 // complete adds to an execution what its columns don't say as it is.
 func (d *executionDoc) complete(e store.Execution, scope string, started int64) (store.Execution, error) {
 	e.Name, e.PlanHash, e.Message, e.Inputs, e.Actor, e.RetryOf, e.Resume, e.RollbackOf, e.Parent = d.Name, d.PlanHash, d.Message, d.Inputs, d.Actor, d.RetryOf, d.Resume, d.Back, d.Parent
+	e.Override = d.Override
 	e.Interrupt, e.StartedAt, e.EndedAt, e.Deadline = d.Interrupt, fromMillis(started), fromMillis(d.EndedAt), fromMillis(d.Deadline)
 	if d.Preview != "" {
 		e.Preview, e.Pipeline = true, d.Preview

@@ -10,6 +10,7 @@ import (
 	"github.com/slipway-cd/slipway/pkg/audit"
 	"github.com/slipway-cd/slipway/pkg/fault"
 	"github.com/slipway-cd/slipway/pkg/plan"
+	"github.com/slipway-cd/slipway/pkg/ref"
 	"github.com/slipway-cd/slipway/pkg/store"
 )
 
@@ -57,6 +58,7 @@ func createdAsItWas(b *bench) {
 	e := b.execution("x1")
 	e.Resume = &store.Resume{Execution: "x0", Stage: "deploy", All: true}
 	e.RetryOf, e.RollbackOf, e.Parent = "x0", "x1", store.Holder{Execution: "x9", Node: "pipeline.stages.s.pipeline"}
+	e.Override = &store.Override{Reason: "the fix", Scopes: []ref.Scope{b.scope()}}
 	made := b.create(e)
 	e.Version, e.Sequence = 1, 1
 	same(b, "created", e, made)

@@ -42,6 +42,10 @@ func (m *minutes) Entity(_ context.Context, k store.EntityKey) (store.Entity, er
 	return store.Entity{Key: k, YAML: []byte(schedule("often", "* * * * *", "UTC"))}, nil
 }
 
+func (m *minutes) ListEntities(context.Context, ref.Scope, ref.Kind, string, store.Page) ([]store.Entity, string, error) {
+	return nil, "", nil
+}
+
 func (m *minutes) Execution(_ context.Context, id string) (store.Execution, error) {
 	return store.Execution{}, fault.New(fault.NotFound, "no execution %s", id)
 }
