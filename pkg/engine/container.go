@@ -189,7 +189,7 @@ func (w *walk) begin(n *plan.Node, parent plan.State) bool {
 		s.FailedSoFar, s.IgnoredSoFar = parent.FailedSoFar, parent.IgnoredSoFar
 	}
 	s = w.timed(n, s)
-	if s.Wait != plan.WaitInput {
+	if n.Kind == plan.KindStage && s.Wait != plan.WaitInput {
 		s = w.admitted(n, s)
 	}
 	w.states.put(n.ID, s)

@@ -75,6 +75,11 @@ func TestAFrozenStageEndsItsExecution(t *testing.T) {
 			ends: "p:AbortedByFreeze s:AbortedByFreeze",
 		},
 		{
+			name: "of a stage with several deployments nothing begins", frozen: "s", loops: map[string]any{"s": deployments(false, 0, 0)},
+			plan: pipeline(loop(with(stage("s", st("a")), deploysLate), func(l *plan.Loop) { l.Deploys = true }), stage("t", st("b"))),
+			ends: "p:AbortedByFreeze s:AbortedByFreeze",
+		},
+		{
 			name: "iterations that choose are judged as of the loop's start", frozen: "s_0,s_1", from: time.Minute,
 			loops: map[string]any{"s": 2}, script: map[string][]any{"a": {took(2 * time.Minute)}},
 			plan: pipeline(loop(with(stage("s", st("a", timeout("1h"))), deploysLate))),

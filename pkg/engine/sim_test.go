@@ -201,7 +201,10 @@ func (s *sim) input(id plan.NodeID, part int, after At) Input {
 			return plan.Iterations{}, nil
 		},
 		Choose: func(*plan.Node, func(plan.NodeID) plan.State) (*plan.Deployment, error) { return s.choose() },
-		Frozen: func(n *plan.Node, _ plan.State, at time.Time) (Frozen, error) {
+		Frozen: func(n *plan.Node, st plan.State, at time.Time) (Frozen, error) {
+			if n.Kind == plan.KindLoop && st.Iterations == nil {
+				s.t.Errorf("%s is judged before its iterations are known", n.ID)
+			}
 			if s.frozen == nil {
 				return Frozen{}, nil
 			}

@@ -74,3 +74,33 @@ func TestGlobalComesFirst(t *testing.T) {
 		t.Errorf("found %v; want %v", got, want)
 	}
 }
+
+// Rules that name pipelines and restrict nothing else stop them as such.
+func TestStops(t *testing.T) {
+	t.Parallel()
+	project := ref.Scope{Account: "a", Org: "o", Project: "p"}
+	now := time.Date(2024, 1, 1, 12, 0, 0, 0, time.UTC)
+	window := []Window{{Zone: time.UTC, Start: now.Add(-time.Hour), Duration: 2 * time.Hour}}
+	for _, row := range []struct {
+		name    string
+		filters []Filter
+		want    int
+	}{
+		{"it names it", []Filter{{Type: Pipeline, Choice: Equals, Names: []string{"x"}}}, 1},
+		{"it has all services, too", []Filter{{Type: Service, Choice: All}, {Type: Pipeline, Choice: Equals, Names: []string{"x"}}}, 1},
+		{"of some services", []Filter{{Type: Service, Choice: Equals, Names: []string{"web"}}, {Type: Pipeline, Choice: Equals, Names: []string{"x"}}}, 0},
+		{"it names another", []Filter{{Type: Pipeline, Choice: Equals, Names: []string{"y"}}}, 0},
+		{"it excludes another", []Filter{{Type: Pipeline, Choice: NotEquals, Names: []string{"y"}}}, 0},
+		{"it has all", []Filter{{Type: Pipeline, Choice: All}}, 0},
+		{"it has none", nil, 0},
+	} {
+		f := Freeze{ID: "f", Scope: project, Enabled: true, Rules: []Rule{{Filters: row.filters}}, Windows: window}
+		if got := Stops([]Freeze{f}, now, ref.Ref{Scope: project, ID: "x"}); len(got) != row.want {
+			t.Errorf("%s: found %v; want %d", row.name, got, row.want)
+		}
+	}
+	f := Freeze{ID: "f", Enabled: true, Windows: window}
+	if len(Open([]Freeze{f}, now)) != 1 || len(Open([]Freeze{f}, now.Add(time.Hour))) != 0 {
+		t.Error("Open doesn't go by the windows")
+	}
+}

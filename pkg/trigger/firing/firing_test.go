@@ -354,3 +354,34 @@ func TestSchedules(t *testing.T) {
 		t.Errorf("there are %d executions, want 4", n)
 	}
 }
+
+// A freeze that names the pipeline keeps triggers from starting it, and says so
+// once for an event.
+func TestAFreezeRejectsAFire(t *testing.T) {
+	t.Parallel()
+	h := setup(t)
+	h.save(onPush("on_push", "") + "\n---\n" + `freeze:
+  name: calm
+  identifier: calm
+  orgIdentifier: default
+  projectIdentifier: shop
+  status: Enabled
+  entityConfigs: [{name: r, entities: [{type: Pipeline, filterType: Equals, entityRefs: [deploy]}]}]
+  windows: [{timeZone: UTC, startTime: 2020-01-01 12:00 AM, duration: 2d, recurrence: {type: Daily}}]`)
+	h.deliver(push("d1", "web", "main"))
+	h.deliver(push("d1", "web", "main"))
+	fires := h.fires("on_push")
+	if len(fires) != 1 || fires[0].Outcome != store.FireRejected || !strings.Contains(fires[0].Reason, "deployment freeze calm of ") {
+		t.Errorf("fires are %+v; want one that names the freeze", fires)
+	}
+	if list := h.executions(); len(list) != 0 {
+		t.Errorf("there are %d executions; want none", len(list))
+	}
+	trail, err := h.Catalog.Store.ListAudit(h.Context(), "default", 1, 100)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if n := len(slices.DeleteFunc(trail, func(r audit.Record) bool { return r.Action != audit.FreezeRejected })); n != 1 {
+		t.Errorf("the trail has %d refusals; want 1", n)
+	}
+}
