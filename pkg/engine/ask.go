@@ -31,7 +31,7 @@ func (w *walk) asking(n *plan.Node) bool {
 		if n.Manual != "" {
 			s = w.timed(n, s)
 		}
-		w.states.put(n.ID, w.admitted(n, s))
+		w.states.put(n.ID, admission{w}.admitted(n, s))
 		return false
 	case w.Failure != nil && w.After == at:
 		s.Status, s.EndedAt = plan.Errored, w.Now
@@ -39,7 +39,7 @@ func (w *walk) asking(n *plan.Node) bool {
 		w.states.put(n.ID, s)
 		return false
 	case w.over(until):
-		w.states.put(n.ID, w.admitted(n, w.unanswered(n, s)))
+		w.states.put(n.ID, admission{w}.admitted(n, w.unanswered(n, s)))
 		return false
 	}
 	w.out.Do, w.out.At, w.out.Wake = DoAwait, at, until.Sub(w.Now)

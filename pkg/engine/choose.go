@@ -20,7 +20,7 @@ func (w *walk) choose(n *plan.Node) {
 		s.Wait = plan.WaitTurn
 	}
 	if p := n.Parent(); p.Kind != plan.KindLoop || !p.Loop.Deploys { // else its loop has been judged
-		s = w.frozen(n, s)
+		s = admission{w}.frozen(n, s)
 	}
 	w.states.put(n.ID, s)
 }

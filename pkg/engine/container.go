@@ -190,7 +190,7 @@ func (w *walk) begin(n *plan.Node, parent plan.State) bool {
 	}
 	s = w.timed(n, s)
 	if n.Kind == plan.KindStage && s.Wait != plan.WaitInput {
-		s = w.admitted(n, s)
+		s = admission{w}.admitted(n, s)
 	}
 	w.states.put(n.ID, s)
 	return !s.Status.Terminal()

@@ -38,9 +38,12 @@ func (f Frozen) record(e store.Execution, now time.Time) audit.Record {
 // key is under which it is recorded once.
 func (f Frozen) key(e store.Execution) string { return fmt.Sprintf("freeze %s %s", e.ID, f.Node) }
 
+// admission is the walk where it lets stages begin.
+type admission struct{ *walk }
+
 // admitted judges a stage that begins, or a loop of one, if its plan says what
 // it deploys.
-func (w *walk) admitted(n *plan.Node, s plan.State) plan.State {
+func (w admission) admitted(n *plan.Node, s plan.State) plan.State {
 	stage := n
 	if n.Kind == plan.KindLoop {
 		stage = n.Children[0]
@@ -57,11 +60,11 @@ func (w *walk) admitted(n *plan.Node, s plan.State) plan.State {
 }
 
 // frozen ends a stage, or a loop of one, that a freeze doesn't let begin.
-func (w *walk) frozen(n *plan.Node, s plan.State) plan.State {
+func (w admission) frozen(n *plan.Node, s plan.State) plan.State {
 	if w.Frozen == nil || w.Undoes || s.Status.Terminal() || n.Looks {
 		return s
 	}
-	f, err := w.Frozen(n, s, w.since(n))
+	f, err := w.Frozen(n, s, w.states.since(n, w.Now))
 	switch {
 	case err != nil:
 		return w.undecided(n, s, err)
@@ -77,11 +80,11 @@ func (w *walk) frozen(n *plan.Node, s plan.State) plan.State {
 	return s
 }
 
-// since is when a node begins: with the outermost loop around it.
-func (w *walk) since(n *plan.Node) time.Time {
-	at := w.Now
+// since is when a node begins: with the outermost loop around it, else now.
+func (d *states) since(n *plan.Node, now time.Time) time.Time {
+	at := now
 	for p := n.Parent(); p != nil && p.Kind == plan.KindLoop; p = p.Parent() {
-		at = w.states.get(p.ID).StartedAt
+		at = d.get(p.ID).StartedAt
 	}
 	return at
 }
@@ -127,23 +130,27 @@ func (s *snapshot) frozen(n *plan.Node, state plan.State, at time.Time) (Frozen,
 
 // targets are what a stage deploys where, or all iterations of a loop of one.
 func (s *snapshot) targets(n *plan.Node, state plan.State) ([]freeze.Target, error) {
-	if n.Kind != plan.KindLoop || !n.Loop.Deploys {
+	var out []freeze.Target
+	add := func(service, environment string) error {
+		t, err := s.target(service, environment)
+		out = append(out, t)
+		return err
+	}
+	if n.Kind == plan.KindLoop && n.Loop.Deploys {
+		for _, it := range state.Iterations.List {
+			if err := add(it.Choice.Service.Ref, it.Choice.Environment.Ref); err != nil {
+				return nil, err
+			}
+		}
+	} else {
 		stage := n
 		if n.Kind == plan.KindLoop {
 			stage = n.Children[0]
 		}
 		d := stage.Deploys(state)
-		t, err := s.target(d.ServiceRef, d.EnvironmentRef)
-		t.EnvType = d.Environment.Text("type")
-		return []freeze.Target{t}, err
-	}
-	var out []freeze.Target
-	for _, it := range state.Iterations.List {
-		t, err := s.target(it.Choice.Service.Ref, it.Choice.Environment.Ref)
-		if err != nil {
+		if err := add(d.ServiceRef, d.EnvironmentRef); err != nil {
 			return nil, err
 		}
-		out = append(out, t)
 	}
 	if err := s.r.calendar.Typed(s.ctx, out); err != nil {
 		s.keep(err)

@@ -24,7 +24,7 @@ func (w *walk) enterLoop(n, loop *plan.Node) bool {
 		s.Status, s.EndedAt = plan.Skipped, w.Now
 	default:
 		s.Iterations = &found
-		if s = w.admitted(loop, s); s.Status.Terminal() {
+		if s = (admission{w}).admitted(loop, s); s.Status.Terminal() {
 			s.Iterations = nil // none of them begins
 		}
 	}

@@ -20,7 +20,7 @@ func (l *Launcher) frozen(ctx context.Context, r Request, made Planned, freezes 
 	if len(open) == 0 || r.Parent.Execution != "" { // the stages of a chained one are judged by themselves
 		return nil
 	}
-	stopped, err := stops(open, now, r, made)
+	stopped, err := l.stops(ctx, open, now, r, made)
 	if err != nil || stopped == nil {
 		return err
 	}
@@ -77,7 +77,7 @@ func (l *Launcher) Frozen(ctx context.Context, r Request, made Planned, at time.
 	if len(open) == 0 {
 		return nil, nil
 	}
-	targets, err := targetsOf(r, made)
+	targets, err := l.targets(ctx, r, made)
 	if err != nil {
 		return nil, err
 	}
@@ -102,11 +102,11 @@ func (r Request) pipeline() ref.Ref { return ref.Ref{Scope: r.Scope, ID: r.Pipel
 // stops are the freezes that leave nothing of a start: a rule names the
 // pipeline, or every stage of which it is known what it deploys is frozen. What
 // others deploy is known when they begin.
-func stops(open []freeze.Freeze, now time.Time, r Request, made Planned) ([]freeze.Match, error) {
+func (l *Launcher) stops(ctx context.Context, open []freeze.Freeze, now time.Time, r Request, made Planned) ([]freeze.Match, error) {
 	if named := freeze.Stops(open, now, r.pipeline()); len(named) > 0 {
 		return named, nil
 	}
-	targets, err := targetsOf(r, made)
+	targets, err := l.targets(ctx, r, made)
 	if err != nil {
 		return nil, err
 	}
@@ -121,12 +121,14 @@ func stops(open []freeze.Freeze, now time.Time, r Request, made Planned) ([]free
 	return all, nil
 }
 
-func targetsOf(r Request, made Planned) ([]freeze.Target, error) {
+// targets are what a start deploys, as far as its plan knows.
+func (l *Launcher) targets(ctx context.Context, r Request, made Planned) ([]freeze.Target, error) {
 	p, err := plan.Decode(made.Doc)
 	if err != nil {
 		return nil, fmt.Errorf("decode the plan of pipeline %s: %w", r.Pipeline, err)
 	}
-	return targets(p.Root, r.pipeline()), nil
+	out := targets(p.Root, r.pipeline())
+	return out, l.calendar.Typed(ctx, out)
 }
 
 // targets are what the stages below a node deploy, as far as the plan knows.
@@ -150,5 +152,5 @@ func targets(n *plan.Node, pipeline ref.Ref) []freeze.Target {
 	if err != nil {
 		return nil
 	}
-	return []freeze.Target{{Pipeline: pipeline, Service: service, Environment: environment, EnvType: d.Environment.Text("type")}}
+	return []freeze.Target{{Pipeline: pipeline, Service: service, Environment: environment}}
 }

@@ -119,14 +119,21 @@ func (r *Reader) Typed(ctx context.Context, targets []freeze.Target) error {
 			keys = append(keys, key)
 		}
 	}
+	if len(keys) == 0 {
+		return nil
+	}
 	found, err := r.entities.EntitiesAt(ctx, keys)
 	if err != nil {
 		return fmt.Errorf("read the environments that a stage deploys to: %w", err)
 	}
 	types := map[store.EntityKey]string{}
 	for _, e := range found {
-		if docs, _ := yamldoc.Parse("", e.YAML); len(docs) == 1 {
-			types[e.Key] = docs[0].Get("environment").Text("type")
+		docs, report := yamldoc.Parse("", e.YAML)
+		if len(docs) != 1 {
+			continue
+		}
+		if doc := entity.Decode(docs[0], report, entity.Options{Scope: e.Key.Scope}); doc.Environment != nil {
+			types[e.Key] = doc.Environment.Type.Value
 		}
 	}
 	for i, t := range targets {
