@@ -39,11 +39,11 @@ func (f Frozen) record(e store.Execution, now time.Time) audit.Record {
 func (f Frozen) key(e store.Execution) string { return fmt.Sprintf("freeze %s %s", e.ID, f.Node) }
 
 // admission is the walk where it lets stages begin.
-type admission struct{ *walk }
+type admission struct{ w *walk }
 
 // admitted judges a stage that begins, or a loop of one, if its plan says what
 // it deploys.
-func (w admission) admitted(n *plan.Node, s plan.State) plan.State {
+func (a admission) admitted(n *plan.Node, s plan.State) plan.State {
 	stage := n
 	if n.Kind == plan.KindLoop {
 		stage = n.Children[0]
@@ -56,25 +56,25 @@ func (w admission) admitted(n *plan.Node, s plan.State) plan.State {
 	case stage.Deployment.Late && (n == stage || !n.Loop.Deploys): // nobody knows yet
 		return s
 	}
-	return w.frozen(n, s)
+	return a.frozen(n, s)
 }
 
 // frozen ends a stage, or a loop of one, that a freeze doesn't let begin.
-func (w admission) frozen(n *plan.Node, s plan.State) plan.State {
-	if w.Frozen == nil || w.Undoes || s.Status.Terminal() || n.Looks {
+func (a admission) frozen(n *plan.Node, s plan.State) plan.State {
+	if a.w.Frozen == nil || a.w.Undoes || s.Status.Terminal() || n.Looks {
 		return s
 	}
-	f, err := w.Frozen(n, s, w.states.since(n, w.Now))
+	f, err := a.w.Frozen(n, s, a.w.states.since(n, a.w.Now))
 	switch {
 	case err != nil:
-		return w.undecided(n, s, err)
+		return a.w.undecided(n, s, err)
 	case f.Stops == "" && f.Passes == "":
 		return s
 	}
 	f.Node = n.ID
-	w.out.Frozen = append(w.out.Frozen, f)
+	a.w.out.Frozen = append(a.w.out.Frozen, f)
 	if f.Stops != "" {
-		s.Status, s.EndedAt, s.Wait = plan.AbortedByFreeze, w.Now, plan.WaitWork
+		s.Status, s.EndedAt, s.Wait = plan.AbortedByFreeze, a.w.Now, plan.WaitWork
 		s.Message = f.Stops
 	}
 	return s

@@ -29,8 +29,8 @@ func (d settings) freeze(v yamldoc.Value, e *Entity) *freeze.Freeze {
 	d.Need(v, "identifier", "name")
 	if f.ID == freeze.GlobalID {
 		freezes(d).global(v, f)
-	} else {
-		d.Need(v, "entityConfigs")
+	} else if v.Node.Get("entityConfigs") == nil {
+		d.Errorf(v, document.MissingKey, "the freeze has no entityConfigs, so that it would stop nothing; want at least one rule")
 	}
 	if f.Enabled && len(f.Windows) == 0 {
 		d.Errorf(v, document.MissingKey, "the freeze is Enabled and has no windows; want at least one")

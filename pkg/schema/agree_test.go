@@ -226,7 +226,11 @@ func beyond() []string {
 		// texts that are looked into
 		`the flag `, `commandFlags can't be honoured`, `pollInterval`, `found an expression; want identifiers`, `secrets that are named as`, `changedFiles needs a Push`,
 		`executionInput`,
+		// what goes by an identifier or a word
+		`the freeze has no entityConfigs`,
+		`the freeze is Enabled and has no windows`,
 		// what goes by a word that is absent or an expression
+		`the filter is `,
 		`step(K8sCanaryDeploy).spec`, `.type is an `, `trafficRouting.provider is`,
 		// what a deployment type takes of what all have
 		`a function can't be made of an artifact of`,

@@ -194,6 +194,8 @@ func TypeOf(kind ref.Kind) Type {
 		return "TEMPLATE"
 	case ref.UserGroup:
 		return "USERGROUP"
+	case ref.Freeze:
+		return "DEPLOYMENTFREEZE"
 	case ref.GitOpsAgent, ref.GitOpsSettings:
 		return "GITOPS_AGENT"
 	case ref.GitOpsApplication, ref.GitOpsProject:

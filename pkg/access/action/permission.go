@@ -191,7 +191,7 @@ func named(all []Permission, names ...string) []Permission {
 }
 
 // of finds the permissions of a type for a verb; where a type doesn't tell
-// between several, one stands for all.
+// between several, one stands for all: who manages freezes sees them.
 func of(all []Permission, t Type, verb Verb) []Permission {
 	words := map[Verb][]string{
 		View: {"view"}, Save: {"edit", "create", "manage"}, Delete: {"delete", "manage"},
@@ -203,6 +203,9 @@ func of(all []Permission, t Type, verb Verb) []Permission {
 				out = append(out, p)
 			}
 		}
+	}
+	if len(out) == 0 && verb == View {
+		return of(all, t, Delete)
 	}
 	return out
 }
