@@ -44,7 +44,7 @@ const retryAfter = "5"
 // status is the one table of codes and HTTP statuses.
 func status(c fault.Code) int {
 	switch c {
-	case fault.Invalid, fault.Unsupported, fault.UnresolvedExpression:
+	case fault.Invalid, fault.Unsupported, fault.UnresolvedExpression, fault.Frozen:
 		return http.StatusBadRequest
 	case fault.Unauthenticated:
 		return http.StatusUnauthorized
