@@ -85,10 +85,6 @@ func (s *sessions) loginByToken(ctx context.Context, in *struct {
 
 // open begins a session that has the rights of a token.
 func (s *sessions) open(ctx context.Context, of store.AccessToken, origin string) (*loggedIn, error) {
-	cookie, err := cookieFor(origin)
-	if err != nil {
-		return nil, err
-	}
 	id, err := s.freeSession(ctx, of.Scope.Account)
 	if err != nil {
 		return nil, err
@@ -96,10 +92,13 @@ func (s *sessions) open(ctx context.Context, of store.AccessToken, origin string
 	t, text := access.Mint(access.Grant{
 		Kind: store.TokenSession, ID: id, Scope: of.Scope, Name: of.Name, Actor: of.Actor, Of: of.ID, ExpiresAt: s.Now().Add(sessionAge),
 	}, s.Now())
+	cookie, err := cookieFor(origin, text, int(sessionAge/time.Second))
+	if err != nil {
+		return nil, err
+	}
 	if err := s.Store.PutToken(ctx, t); err != nil {
 		return nil, err
 	}
-	cookie.Value, cookie.MaxAge = text, int(sessionAge/time.Second)
 	return &loggedIn{cookie, s.whoamiOf(t)}, s.auditSession(ctx, audit.Login, t)
 }
 
@@ -138,7 +137,7 @@ func (s *sessions) logout(ctx context.Context, in *struct {
 	if t.Kind != store.TokenSession {
 		return nil, invalid("the request came with a token, and a token isn't logged out; DELETE /v1/tokens/%s revokes it", t.ID)
 	}
-	cookie, err := cookieFor(in.Origin)
+	cookie, err := cookieFor(in.Origin, "", -1)
 	if err != nil {
 		return nil, err
 	}
@@ -146,7 +145,6 @@ func (s *sessions) logout(ctx context.Context, in *struct {
 	if err := s.Store.PutToken(ctx, t); err != nil {
 		return nil, err
 	}
-	cookie.MaxAge = -1
 	return &struct {
 		SetCookie http.Cookie `header:"Set-Cookie"`
 	}{cookie}, s.auditSession(ctx, audit.Logout, t)
@@ -158,17 +156,20 @@ func (s *sessions) whoami(ctx context.Context, _ *struct{}) (*struct{ Body acces
 
 // cookieFor is the cookie of a page of some origin. Over plain HTTP it stays on
 // the machine: on the way somebody could read it.
-func cookieFor(origin string) (http.Cookie, error) {
-	c := http.Cookie{Name: secureCookie, Path: "/", Secure: true, HttpOnly: true, SameSite: http.SameSiteLaxMode}
-	at, err := url.Parse(origin)
-	if err != nil || origin == "" || at.Scheme != "http" {
-		return c, nil
+func cookieFor(origin, session string, seconds int) (http.Cookie, error) {
+	name, at := secureCookie, &url.URL{}
+	if u, err := url.Parse(origin); err == nil {
+		at = u
 	}
-	if !loopback(at.Hostname()) {
-		return c, invalid("the console was opened at %s, and without TLS whoever is on the way could take the session; open it by https, or on the server's machine at 127.0.0.1", origin)
+	if at.Scheme == "http" {
+		name = plainCookie
+		if !loopback(at.Hostname()) {
+			return http.Cookie{}, invalid("the console was opened at %s, and without TLS whoever is on the way could take the session; open it by https, or on the server's machine at 127.0.0.1", origin)
+		}
 	}
-	c.Name, c.Secure = plainCookie, false
-	return c, nil
+	return http.Cookie{ //nolint:gosec // what is plain stays on the machine
+		Name: name, Value: session, Path: "/", MaxAge: seconds, Secure: name == secureCookie, HttpOnly: true, SameSite: http.SameSiteLaxMode,
+	}, nil
 }
 
 func loopback(host string) bool {
