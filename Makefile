@@ -65,7 +65,9 @@ web-types: web/gen/node_modules/.package-lock.json # the console's types, of the
 	cd web/gen && npx openapi-typescript ../../pkg/api/openapi.json -o ../src/api.gen.d.ts
 
 .PHONY: test-console
-test-console: system web/dist/index.html ## Check the console's types, format and sizes, and drive it in a Chromium against slipway serve
+test-console: system web/dist/index.html web/gen/node_modules/.package-lock.json ## Check the console's types, format and sizes, and drive it in a Chromium against slipway serve
+	cd web/gen && npx openapi-typescript ../../pkg/api/openapi.json -o node_modules/api.gen.d.ts >/dev/null
+	cmp web/gen/node_modules/api.gen.d.ts web/src/api.gen.d.ts || { echo "the console's types aren't the API's; make generate" >&2; exit 1; }
 	cd web && npm run --silent check
 	go build -tags console -o bin/slipway ./cmd/slipway
 	cd web && npm run --silent e2e
@@ -127,6 +129,7 @@ samples: cluster ## Run the Kubernetes and Helm pipelines of CHECKOUT, a checkou
 generate: ## Regenerate what is generated
 	go generate ./...
 	tools/manifest.sh
+	$(MAKE) --no-print-directory web-types
 
 .PHONY: verify
 verify: generate lint ## Check that the code is generated, formatted, linted, tidy and committed

@@ -2058,6 +2058,7 @@ export interface components {
         };
         ArgoApp: {
             agent: string;
+            change?: string;
             document?: unknown;
             name: string;
             /** Format: date-time */
@@ -2101,6 +2102,8 @@ export interface components {
             fence: number;
             /** Format: int64 */
             round?: number;
+            seen?: string;
+            sets?: string[] | null;
         };
         ArgoAutomated: {
             allowEmpty?: boolean;
@@ -3055,6 +3058,8 @@ export interface components {
             applicationCount: number;
             /** @description Argo CD's object, as JSON; lists leave it out */
             applicationSet?: unknown;
+            /** @description How far each is in the steps of a set that has some; lists leave it out */
+            applicationStatus?: components["schemas"]["GitOpsProtocolSetStatus"][] | null;
             /** @description That are its own; lists have no more than their number */
             applications: string[];
             /** @description What it may do to its applications */
@@ -3247,6 +3252,8 @@ export interface components {
             revision?: string;
             /** @description Of an application with several sources: of each */
             revisions?: string[] | null;
+            /** @description What is known of it: wait a while until it is something else */
+            seen?: string;
             /**
              * Format: int64
              * @description Lines of so many seconds
@@ -3338,6 +3345,7 @@ export interface components {
             message?: string;
         };
         GitOpsProtocolSet: {
+            applicationStatus?: components["schemas"]["GitOpsProtocolSetStatus"][] | null;
             applications?: string[] | null;
             conditions: components["schemas"]["GitOpsProtocolSetCondition"][] | null;
         };
@@ -3348,6 +3356,15 @@ export interface components {
             reason: string;
             status: string;
             type: string;
+        };
+        GitOpsProtocolSetStatus: {
+            application: string;
+            /** Format: date-time */
+            lastTransitionTime: string;
+            message?: string;
+            status: string;
+            step: string;
+            targetRevisions?: string[] | null;
         };
         GitOpsProtocolSummary: {
             conditions?: components["schemas"]["ArgoCondition"][] | null;
@@ -3392,6 +3409,8 @@ export interface components {
         GitOpsProtocolWelcome: {
             /** Format: int64 */
             pollEvery: number;
+            /** Format: int64 */
+            quiet?: number;
             /** Format: int64 */
             reportMin: number;
             /** Format: int64 */
