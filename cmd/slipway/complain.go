@@ -37,6 +37,8 @@ func advice(code fault.Code) string {
 		return "Use a token of the right kind and for the right scope; --org and --project say which scope is meant."
 	case fault.NotFound:
 		return "\"slipway get KIND\" and \"slipway executions\" list what there is; --org and --project say where to look."
+	case fault.Frozen:
+		return "Wait until the freeze ends, or say why it must be now: \"slipway run PIPELINE --override-freeze 'why'\"."
 	case fault.StaleVersion:
 		return "Get it again with \"slipway get KIND ID -o yaml\", make the change anew, and save that."
 	case fault.Referenced:

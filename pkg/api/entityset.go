@@ -55,7 +55,7 @@ type appliesSet struct {
 }
 
 // about is the token's scope: each document says where it goes.
-func (in *appliesSet) about(ctx context.Context, _ *Server) (access.Resource, error) {
+func (*appliesSet) about(ctx context.Context, _ *Server) (access.Resource, error) { //nolint:unparam // other requests can be about nothing
 	return access.Resource{Scope: caller(ctx).Scope}, nil
 }
 

@@ -35,7 +35,7 @@ type Config struct {
 	// Hears is whether it can; nil: it can't.
 	News  <-chan struct{}
 	Hears func() bool
-	Log  *slog.Logger
+	Log   *slog.Logger
 }
 
 // The pauses of a link.

@@ -251,7 +251,7 @@ func TestAnAgentThatHearsSeldomAsks(t *testing.T) {
 					_ = l.Run(ctx) // it ends with the test
 				}()
 				defer func() { stop(); <-over }()
-				time.Sleep(time.Hour + time.Second)
+				<-time.After(time.Hour + time.Second)
 				synctest.Wait()
 				asked := p.asked()
 				if asked > tt.most || asked < tt.most-2 {

@@ -43,7 +43,7 @@ type Welcome struct {
 	// Quiet is as PollEvery, for an agent that hears over its delegate's socket that
 	// there is news; 0: PollEvery.
 	Quiet time.Duration `json:"quiet,omitempty"`
-	Seq       int64         `json:"seq"`       // of the last report that was taken in from this fence
+	Seq   int64         `json:"seq"` // of the last report that was taken in from this fence
 }
 
 // Poll asks what is new. What the agent has is said by numbers that the server
