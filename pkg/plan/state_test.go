@@ -35,7 +35,7 @@ func TestWhatReachesFurtherIsStronger(t *testing.T) {
 func TestTheWorstEndIsTheContainers(t *testing.T) {
 	t.Parallel()
 	bestFirst := []plan.Status{
-		plan.Success, plan.IgnoreFailed, plan.Expired, plan.ApprovalRejected, plan.Failed, plan.Errored, plan.Aborted,
+		plan.Success, plan.IgnoreFailed, plan.Expired, plan.ApprovalRejected, plan.Failed, plan.Errored, plan.AbortedByFreeze, plan.Aborted,
 	}
 	for i, s := range bestFirst {
 		for j, o := range bestFirst {
