@@ -2813,6 +2813,8 @@ export interface components {
             /** @description The pipeline's name */
             name: string;
             org?: string;
+            /** @description Why it runs in spite of deployment freezes */
+            overrideFreeze?: string;
             /** @description The execution whose Pipeline stage started this one */
             parent?: string;
             /** @description The pipeline's identifier */
@@ -2863,6 +2865,8 @@ export interface components {
             /** @description The pipeline's name */
             name: string;
             org?: string;
+            /** @description Why it runs in spite of deployment freezes */
+            overrideFreeze?: string;
             /** @description The execution whose Pipeline stage started this one */
             parent?: string;
             /** @description The pipeline's identifier */
@@ -2963,7 +2967,7 @@ export interface components {
             execution?: string;
             org: string;
             /** @enum {string} */
-            outcome: "Started" | "Failed" | "Skipped";
+            outcome: "Started" | "Failed" | "Skipped" | "Rejected";
             pipeline: string;
             project: string;
             /** @description Why nothing started */
@@ -4298,6 +4302,8 @@ export interface components {
             };
             /** @description Values of runtime inputs as YAML, a part of the pipeline's document */
             inputsYaml?: string;
+            /** @description Why it runs in spite of the deployment freezes that the caller may override: those of scopes that its token covers. It is kept with the execution and in the audit trail */
+            overrideFreeze?: string;
             /** @description Identifiers of the only stages to run; the pipeline must have allowStageExecutions */
             stages?: string[];
         };
@@ -5714,7 +5720,7 @@ export interface operations {
             };
             header?: never;
             path: {
-                kind: "pipeline" | "service" | "environment" | "infrastructureDefinition" | "environmentGroup" | "overrides" | "serviceOverrides" | "connector" | "secret" | "variable" | "template" | "trigger" | "inputSet" | "overlayInputSet" | "userGroup" | "gitopsAgent" | "gitopsSettings" | "gitopsCertificate" | "gitopsGpgKey" | "gitopsRepoCredentials" | "gitopsRepository" | "gitopsCluster" | "gitopsProject" | "gitopsApplicationSet" | "gitopsApplication";
+                kind: "pipeline" | "service" | "environment" | "infrastructureDefinition" | "environmentGroup" | "overrides" | "serviceOverrides" | "connector" | "secret" | "variable" | "template" | "trigger" | "inputSet" | "overlayInputSet" | "userGroup" | "freeze" | "gitopsAgent" | "gitopsSettings" | "gitopsCertificate" | "gitopsGpgKey" | "gitopsRepoCredentials" | "gitopsRepository" | "gitopsCluster" | "gitopsProject" | "gitopsApplicationSet" | "gitopsApplication";
             };
             cookie?: never;
         };
@@ -5752,7 +5758,7 @@ export interface operations {
             };
             header?: never;
             path: {
-                kind: "pipeline" | "service" | "environment" | "infrastructureDefinition" | "environmentGroup" | "overrides" | "serviceOverrides" | "connector" | "secret" | "variable" | "template" | "trigger" | "inputSet" | "overlayInputSet" | "userGroup" | "gitopsAgent" | "gitopsSettings" | "gitopsCertificate" | "gitopsGpgKey" | "gitopsRepoCredentials" | "gitopsRepository" | "gitopsCluster" | "gitopsProject" | "gitopsApplicationSet" | "gitopsApplication";
+                kind: "pipeline" | "service" | "environment" | "infrastructureDefinition" | "environmentGroup" | "overrides" | "serviceOverrides" | "connector" | "secret" | "variable" | "template" | "trigger" | "inputSet" | "overlayInputSet" | "userGroup" | "freeze" | "gitopsAgent" | "gitopsSettings" | "gitopsCertificate" | "gitopsGpgKey" | "gitopsRepoCredentials" | "gitopsRepository" | "gitopsCluster" | "gitopsProject" | "gitopsApplicationSet" | "gitopsApplication";
                 /** @description A template's has its version, e.g. build@v1; without one it is the stable version */
                 id: string;
             };
@@ -5794,7 +5800,7 @@ export interface operations {
             };
             header?: never;
             path: {
-                kind: "pipeline" | "service" | "environment" | "infrastructureDefinition" | "environmentGroup" | "overrides" | "serviceOverrides" | "connector" | "secret" | "variable" | "template" | "trigger" | "inputSet" | "overlayInputSet" | "userGroup" | "gitopsAgent" | "gitopsSettings" | "gitopsCertificate" | "gitopsGpgKey" | "gitopsRepoCredentials" | "gitopsRepository" | "gitopsCluster" | "gitopsProject" | "gitopsApplicationSet" | "gitopsApplication";
+                kind: "pipeline" | "service" | "environment" | "infrastructureDefinition" | "environmentGroup" | "overrides" | "serviceOverrides" | "connector" | "secret" | "variable" | "template" | "trigger" | "inputSet" | "overlayInputSet" | "userGroup" | "freeze" | "gitopsAgent" | "gitopsSettings" | "gitopsCertificate" | "gitopsGpgKey" | "gitopsRepoCredentials" | "gitopsRepository" | "gitopsCluster" | "gitopsProject" | "gitopsApplicationSet" | "gitopsApplication";
                 /** @description A template's has its version, e.g. build@v1; without one it is the stable version */
                 id: string;
             };
@@ -5832,7 +5838,7 @@ export interface operations {
             };
             header?: never;
             path: {
-                kind: "pipeline" | "service" | "environment" | "infrastructureDefinition" | "environmentGroup" | "overrides" | "serviceOverrides" | "connector" | "secret" | "variable" | "template" | "trigger" | "inputSet" | "overlayInputSet" | "userGroup" | "gitopsAgent" | "gitopsSettings" | "gitopsCertificate" | "gitopsGpgKey" | "gitopsRepoCredentials" | "gitopsRepository" | "gitopsCluster" | "gitopsProject" | "gitopsApplicationSet" | "gitopsApplication";
+                kind: "pipeline" | "service" | "environment" | "infrastructureDefinition" | "environmentGroup" | "overrides" | "serviceOverrides" | "connector" | "secret" | "variable" | "template" | "trigger" | "inputSet" | "overlayInputSet" | "userGroup" | "freeze" | "gitopsAgent" | "gitopsSettings" | "gitopsCertificate" | "gitopsGpgKey" | "gitopsRepoCredentials" | "gitopsRepository" | "gitopsCluster" | "gitopsProject" | "gitopsApplicationSet" | "gitopsApplication";
                 /** @description A template's has its version, e.g. build@v1; without one it is the stable version */
                 id: string;
             };
