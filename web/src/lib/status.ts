@@ -52,6 +52,7 @@ const looks: Record<string, Look> = {
   Expired: { shape: "timeout", word: "Timed out", tone: "bad", counts: "failed" },
   ApprovalRejected: { shape: "reject", word: "Rejected", tone: "bad", counts: "failed" },
   Aborted: { shape: "slash", word: "Aborted", tone: "strong", counts: "aborted" },
+  AbortedByFreeze: { shape: "slash", word: "Stopped by a freeze", tone: "strong", counts: "aborted" },
 };
 
 /** lookOf is how a status is shown; one of a newer server is its own word. */
