@@ -29,6 +29,11 @@ before(async () => {
     ]),
   );
   await server.save(pipeline("slow", [stage("wait", [script("sleep", "echo begun; sleep 600")])]));
+  await server.save(
+    pipeline("gated", [
+      "{stage: {name: gate, identifier: gate, type: Approval, spec: {execution: {steps: [{step: {name: ask, identifier: ask, type: HarnessApproval, timeout: 1d, spec: {approvalMessage: 'Release <+pipeline.name> to everybody?', approvers: {minimumCount: 1, disallowPipelineExecutor: false, userGroups: [account._account_all_users]}, approverInputs: [{name: ticket, required: true, regex: '[A-Z]+-[0-9]+'}, {name: where, defaultValue: eu, selectOneFrom: [eu, us]}]}}}]}}}}",
+    ]),
+  );
   for (const id of ["good", "broken"]) ran[id] = await server.finished((await server.run(id)).id);
 });
 
@@ -89,9 +94,9 @@ for (const colorScheme of ["light", "dark"]) {
       await page.getByRole("link", { name: "broken #1" }).waitFor();
       assert.equal(await page.title(), "Deployments · Slipway");
       assert.deepEqual(await accessible(), []);
-      await page.getByLabel("Status").selectOption("Aborted");
-      await page.getByText("No deployment matches: status Aborted.").waitFor();
-      assert.match(page.url(), /status=Aborted/);
+      await page.getByLabel("Status").selectOption({ label: "Stopped by a freeze" });
+      await page.getByText("No deployment matches: status Stopped by a freeze.").waitFor();
+      assert.match(page.url(), /status=AbortedByFreeze/);
       await page.reload();
       await page.getByText("No deployment matches").waitFor();
       await page.getByRole("button", { name: "Clear" }).click();
@@ -172,6 +177,27 @@ on("a running execution is followed, and aborted after a question", async ({ pag
   assert.equal((await server.finished(id)).status, "Aborted");
   assert.equal(await page.getByRole("button", { name: "Abort" }).isDisabled(), true);
 });
+
+on(
+  "what waits for approval says what is asked, and is approved with what it asks for",
+  async ({ page, login, expect, accessible }) => {
+    expect(/400 \(Bad Request\)/);
+    const { id } = await server.run("gated");
+    await login(`/x/${id}`);
+    await page.getByText("Release gated to everybody?").waitFor();
+    assert.deepEqual(await accessible(), []);
+    await page.getByLabel("ticket").fill("none");
+    await page.getByRole("button", { name: "Approve" }).click();
+    await page.getByRole("alert").getByText("ticket").waitFor();
+    await page.getByLabel("ticket").fill("OPS-1");
+    await page.getByLabel("where", { exact: true }).selectOption("us");
+    await page.getByLabel("Comment").fill("seen by both");
+    await page.getByRole("button", { name: "Approve" }).click();
+    await page.locator("header .status", { hasText: "Succeeded" }).waitFor();
+    await page.getByText(/Approved by .*: seen by both/).waitFor();
+    assert.equal(await page.getByRole("button", { name: "Reject" }).count(), 0);
+  },
+);
 
 on("a session that ends is opened again over the page", async ({ page, login, expect, context }) => {
   expect(/401 \(Unauthorized\)/);

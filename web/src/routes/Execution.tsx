@@ -84,7 +84,14 @@ export function ExecutionPage() {
           more={more}
         />
         {at ? (
-          <NodePanel key={at.id} execution={tree} node={at} selection={selection} select={select} />
+          <NodePanel
+            key={at.id}
+            execution={tree}
+            node={at}
+            selection={selection}
+            select={select}
+            refresh={live.refresh}
+          />
         ) : (
           <section className="panel">
             {selection.node ? (

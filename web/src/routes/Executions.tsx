@@ -29,7 +29,7 @@ const groups: [string, string][] = [
   ["ApprovalWaiting,InterventionWaiting,InputWaiting,Pausing,Paused", "Waiting for somebody"],
   ["Failed,Errored,Expired,ApprovalRejected", "Failed"],
   ["Success,IgnoreFailed,Skipped", "Succeeded"],
-  ["Aborted", "Aborted"],
+  ["Aborted,AbortedByFreeze", "Aborted"],
 ];
 
 /** Executions is the list of a scope's executions, newest first. */
@@ -122,7 +122,7 @@ function Filters({ filter }: { filter: Filter }) {
           ))}
           <optgroup label="One status">
             {statuses
-              .filter((s) => s !== "NotStarted" && s !== "Aborted")
+              .filter((s) => s !== "NotStarted")
               .map((s) => (
                 <option key={s} value={s}>
                   {lookOf(s).word}

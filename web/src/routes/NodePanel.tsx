@@ -4,6 +4,7 @@ import { exact } from "../lib/time";
 import { title } from "../lib/tree";
 import { Status } from "../ui/Status";
 import { Took } from "../ui/Time";
+import { Approval } from "./Approval";
 import type { Selection } from "./Execution";
 import { LogView } from "./LogView";
 
@@ -12,10 +13,12 @@ interface Props {
   node: TreeNode;
   selection: Selection;
   select: (change: Selection) => void;
+  /** refresh reads the execution anew. */
+  refresh: () => void;
 }
 
 /** NodePanel shows one node of an execution: its log, and what is known of it. */
-export function NodePanel({ execution, node, selection, select }: Props) {
+export function NodePanel({ execution, node, selection, select, refresh }: Props) {
   const step = node.kind === "step";
   const tab = step ? (selection.tab ?? "log") : "details";
   return (
@@ -28,6 +31,7 @@ export function NodePanel({ execution, node, selection, select }: Props) {
         </span>
       </div>
       {node.message && <p className="why">{node.message}</p>}
+      {node.approval && <Approval execution={execution.id} node={node} asked={node.approval} answered={refresh} />}
       {step && (
         <div className="tabs" role="tablist" aria-label="What of it">
           {(["log", "details"] as const).map((t) => (
