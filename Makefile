@@ -20,8 +20,8 @@ AWS_CDK := tools/aws-cdk/node_modules/.package-lock.json
 CONSOLE := web/node_modules/.package-lock.json
 OSLS := tools/osls/node_modules/.package-lock.json
 
-# Tests of whole systems wait much of their time: with two packages more than there are processors none is idle.
-TEST_FLAGS ?= -shuffle=on -count=1 -p=$(shell expr $$(getconf _NPROCESSORS_ONLN) + 2) -parallel=6 -timeout=60m
+# Tests of whole systems wait much of their time: with one package more than there are processors none is idle.
+TEST_FLAGS ?= -shuffle=on -count=1 -p=$(shell expr $$(getconf _NPROCESSORS_ONLN) + 1) -parallel=4 -timeout=60m
 # They come first: left to the end, the longest would run alone.
 LONGEST := ./internal/e2e ./delegate/kubernetes ./delegate/ecs ./delegate/helm ./delegate/asg ./statemachines
 # The parsers of what users write and Git hosts send: these are fuzzed at every test run, each for long enough to try

