@@ -381,7 +381,7 @@ func TestEveryOperationHasARow(t *testing.T) {
 	p, all := newPlane(t, false), rows()
 	for _, o := range p.ops {
 		r, ok := all[o.ID]
-		if known := action.Find(o.Action).Doc != ""; !known && !o.is(action.Public) && !o.is(action.Self) && !o.is(action.Delegate) {
+		if known := action.Find(action.Catalogue(), o.Action).Doc != ""; !known && !o.is(action.Public) && !o.is(action.Self) && !o.is(action.Delegate) {
 			t.Errorf("%s is of the action %q, which isn't of the catalogue", o.ID, o.Action)
 		}
 		if o.is(action.Public) && r.proof == "" || o.delegates() != strings.HasPrefix(o.path, "/v1/delegate/") {

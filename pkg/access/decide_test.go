@@ -56,7 +56,7 @@ func TestDecide(t *testing.T) {
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			t.Parallel()
-			d := access.Decide(c.rights, action.Find(c.do), c.on)
+			d := access.Decide(c.rights, action.Find(action.Catalogue(), c.do), c.on)
 			refused := c.missing != "" || c.do == "robot.dance" || c.on.Type == "ROBOT"
 			if d.Allowed == refused || d.By != c.by {
 				t.Fatalf("decided %+v; want by %q, missing %q", d, c.by, c.missing)

@@ -13,6 +13,7 @@ import (
 
 	"github.com/danielgtaylor/huma/v2"
 
+	"github.com/slipway-cd/slipway/pkg/access/action"
 	"github.com/slipway-cd/slipway/pkg/catalog"
 	"github.com/slipway-cd/slipway/pkg/execution"
 	"github.com/slipway-cd/slipway/pkg/filestore"
@@ -58,6 +59,7 @@ type Server struct {
 	kept      kept
 	mux       *http.ServeMux
 	endpoints []func(huma.API) // each registers one
+	catalogue []action.Entry   // of what endpoints do
 	root      http.Handler
 }
 
@@ -113,7 +115,7 @@ func NewWebhooks(cfg Config) *Server {
 // empty is a Server without endpoints.
 func empty(cfg Config) *Server {
 	s := &Server{
-		Config: cfg, mux: http.NewServeMux(), kept: kept{Store: cfg.Store.Keys, Now: cfg.Now},
+		Config: cfg, mux: http.NewServeMux(), catalogue: action.Catalogue(), kept: kept{Store: cfg.Store.Keys, Now: cfg.Now},
 		station: &station{Store: cfg.Store, Tasks: cfg.Tasks, Ledger: cfg.Ledger, Triggers: cfg.Triggers, GitOps: cfg.GitOps, Catalog: cfg.Catalog, Timing: cfg.Timing, Now: cfg.Now, Log: cfg.Log},
 		saved:   &documents{Store: cfg.Store.Entities, Catalog: cfg.Catalog, Launch: cfg.Launch},
 	}

@@ -35,7 +35,7 @@ func handle[I, O any, P interface {
 	about
 }](s *Server, do action.Action, op huma.Operation, f func(context.Context, *I) (*O, error), more ...func(huma.API, *huma.Operation),
 ) {
-	entry := action.Find(do)
+	entry := action.Find(s.catalogue, do)
 	op.Extensions = describe(entry)
 	register(s, op, func(ctx context.Context, in *I) (*O, error) {
 		on, err := P(in).about(ctx, s)
@@ -75,7 +75,7 @@ func exempt[I, O any](s *Server, why action.Exempt, op huma.Operation, f func(co
 // which for all endpoints takes longer than all else in a function's cold
 // start.
 func register[I, O any](s *Server, op huma.Operation, f func(context.Context, *I) (*O, error), more ...func(huma.API, *huma.Operation)) {
-	describe := func(api huma.API) {
+	add := func(api huma.API) {
 		op := op // the framework completes it
 		op.Responses = map[string]*huma.Response{"default": {
 			Description: "What went wrong",
@@ -94,10 +94,10 @@ func register[I, O any](s *Server, op huma.Operation, f func(context.Context, *I
 	}
 	ready := sync.OnceValue(func() http.Handler {
 		mux := http.NewServeMux()
-		describe(s.newAPI(mux))
+		add(s.newAPI(mux))
 		return mux
 	})
-	s.endpoints = append(s.endpoints, describe)
+	s.endpoints = append(s.endpoints, add)
 	s.mux.HandleFunc(op.Method+" "+op.Path, func(w http.ResponseWriter, r *http.Request) { ready().ServeHTTP(w, r) })
 }
 

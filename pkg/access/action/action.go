@@ -93,9 +93,11 @@ type Entry struct {
 	Any  []Permission
 	Verb Verb
 	Doc  string
+
+	all []Permission // those that Verb chooses among
 }
 
-// Catalogue lists every action.
+// Catalogue lists every action. It is made anew each time: who asks often keeps it.
 func Catalogue() []Entry {
 	all := Permissions()
 	take := func(a Action, doc string, names ...string) Entry {
@@ -103,9 +105,9 @@ func Catalogue() []Entry {
 		return Entry{Action: a, Type: found[0].Type, Any: found, Doc: doc}
 	}
 	return []Entry{
-		{Action: EntityView, Verb: View, Doc: "read, list or check documents of a kind"},
-		{Action: EntitySave, Verb: Save, Doc: "create or change a document of a kind"},
-		{Action: EntityDelete, Verb: Delete, Doc: "delete a document of a kind"},
+		{Action: EntityView, Verb: View, all: all, Doc: "read, list or check documents of a kind"},
+		{Action: EntitySave, Verb: Save, all: all, Doc: "create or change a document of a kind"},
+		{Action: EntityDelete, Verb: Delete, all: all, Doc: "delete a document of a kind"},
 
 		take(PipelineView, "see what a run of a pipeline asks for", "core_pipeline_view"),
 		take(PipelineRun, "start, repeat, plan or compare a run of a pipeline", "core_pipeline_execute"),
@@ -151,10 +153,9 @@ func Catalogue() []Entry {
 	}
 }
 
-// Find is an action's entry. One that isn't of the catalogue takes what
+// Find is an action's entry of a catalogue. One that isn't of it takes what
 // nobody has.
-func Find(a Action) Entry {
-	all := Catalogue()
+func Find(all []Entry, a Action) Entry {
 	if i := slices.IndexFunc(all, func(e Entry) bool { return e.Action == a }); i >= 0 {
 		return all[i]
 	}
@@ -167,7 +168,7 @@ func (e Entry) Takes(t Type) []Permission {
 	if e.Verb == "" {
 		return e.Any
 	}
-	return of(Permissions(), t, e.Verb)
+	return of(e.all, t, e.Verb)
 }
 
 // TypeOf is the type of the resource that documents of a kind belong to:

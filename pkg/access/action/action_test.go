@@ -79,18 +79,18 @@ func TestCatalogue(t *testing.T) {
 			t.Errorf("%s is there twice, or says nothing", e.Action)
 		}
 		seen[e.Action] = true
-		if got := action.Find(e.Action); got.Doc != e.Doc {
+		if got := action.Find(action.Catalogue(), e.Action); got.Doc != e.Doc {
 			t.Errorf("found %+v for %s", got, e.Action)
 		}
 	}
 	for _, kind := range ref.Kinds() {
 		for _, do := range []action.Action{action.EntityView, action.EntitySave, action.EntityDelete} {
-			if len(action.Find(do).Takes(action.TypeOf(kind))) == 0 {
+			if len(action.Find(action.Catalogue(), do).Takes(action.TypeOf(kind))) == 0 {
 				t.Errorf("%s of a %s takes no permission", do, kind)
 			}
 		}
 	}
-	if e := action.Find("robot.dance"); len(e.Any) != 1 || action.Every().Has(e.Any[0]) {
+	if e := action.Find(action.Catalogue(), "robot.dance"); len(e.Any) != 1 || action.Every().Has(e.Any[0]) {
 		t.Errorf("an unknown action takes %+v, which everybody has", e.Any)
 	}
 }
