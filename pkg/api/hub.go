@@ -46,59 +46,47 @@ const pendingCancels = 64
 // Wake says to every connected delegate that may have work of the scope that
 // there is some. It never waits.
 func (h *Hub) Wake(_ context.Context, scope ref.Scope) {
-	h.mu.Lock()
-	defer h.mu.Unlock()
-	for l := range h.lines {
-		if l.scope.Covers(scope) {
-			select {
-			case l.work <- struct{}{}:
-			default:
-			}
-		}
-	}
+	h.tell(func(l *line) bool { return l.scope.Covers(scope) }, func(l *line) { offer(l.work, struct{}{}) })
 }
 
 // Look says to every connected delegate that may watch in the scope that there
 // may be something new to watch. It never waits.
 func (h *Hub) Look(_ context.Context, scope ref.Scope) {
-	h.mu.Lock()
-	defer h.mu.Unlock()
-	for l := range h.lines {
-		if l.scope.Covers(scope) {
-			select {
-			case l.looks <- struct{}{}:
-			default:
-			}
-		}
-	}
+	h.tell(func(l *line) bool { return l.scope.Covers(scope) }, func(l *line) { offer(l.looks, struct{}{}) })
 }
 
 // News says to a delegate that there is news for the GitOps agent that it is, too.
 // It never waits.
 func (h *Hub) News(_ context.Context, account, delegate string) {
-	h.mu.Lock()
-	defer h.mu.Unlock()
-	for l := range h.lines {
-		if l.scope.Account == account && l.delegate == delegate {
-			select {
-			case l.news <- struct{}{}:
-			default:
-			}
-		}
-	}
+	h.tell(ofDelegate(account, delegate), func(l *line) { offer(l.news, struct{}{}) })
 }
 
 // Cancel tells a delegate to stop a task. It never waits.
 func (h *Hub) Cancel(_ context.Context, account, delegate string, id task.ID) {
+	h.tell(ofDelegate(account, delegate), func(l *line) { offer(l.cancels, id) })
+}
+
+// ofDelegate chooses the lines of a delegate.
+func ofDelegate(account, delegate string) func(*line) bool {
+	return func(l *line) bool { return l.scope.Account == account && l.delegate == delegate }
+}
+
+// tell says something over the lines that are meant.
+func (h *Hub) tell(meant func(*line) bool, say func(*line)) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	for l := range h.lines {
-		if l.scope.Account == account && l.delegate == delegate {
-			select {
-			case l.cancels <- id:
-			default:
-			}
+		if meant(l) {
+			say(l)
 		}
+	}
+}
+
+// offer puts a word where there is room for it.
+func offer[T any](to chan<- T, word T) {
+	select {
+	case to <- word:
+	default:
 	}
 }
 

@@ -177,19 +177,13 @@ func (l *Link) connected(ctx context.Context) error {
 		case <-ctx.Done():
 			return errors.Join(l.last(context.WithoutCancel(ctx)), context.Cause(ctx))
 		case <-look.C:
-			if l.Hears != nil && l.Hears() && time.Since(asked) < w.Quiet {
-				continue
-			}
-			asked = time.Now()
-			if err := l.poll(ctx); err != nil {
-				return err
+			if l.Hears == nil || !l.Hears() || time.Since(asked) >= w.Quiet {
+				l.Look()
 			}
 		case <-l.News:
-			asked = time.Now()
-			if err := l.poll(ctx); err != nil {
-				return err
-			}
+			l.Look()
 		case <-l.looked:
+			asked = time.Now()
 			if err := l.poll(ctx); err != nil {
 				return err
 			}

@@ -81,14 +81,14 @@ func (m *Mirror) meant(ctx context.Context, scope ref.Scope, spec errand.Applica
 	if err != nil {
 		return nil, nil, err
 	}
+	if spec.Sets == nil {
+		sets = nil
+	}
 	var out []candidate
 	var left []string
 	for _, one := range all {
 		if !chosen(spec.Choice, pattern, one.doc) {
 			continue
-		}
-		if spec.Sets == nil {
-			sets = nil
 		}
 		switch why := foreign(scope, spec, sets, one); {
 		case why == "":
