@@ -181,17 +181,6 @@ func (f Freeze) until(now time.Time) (until time.Time, open bool) {
 	return until, open
 }
 
-// Next is the first time from now on in which the freeze is active, be it
-// enabled or not.
-func (f Freeze) Next(now time.Time) (first Occurrence, ok bool) {
-	for _, w := range f.Windows {
-		if o, some := w.Next(now); some && (!ok || o.Start.Before(first.Start)) {
-			first, ok = o, true
-		}
-	}
-	return first, ok
-}
-
 // concerns finds the first rule that matches.
 func (f Freeze) concerns(t Target) (rule string, ok bool) {
 	if !f.Scope.Covers(t.Pipeline.Scope) {

@@ -66,37 +66,6 @@ func (r Request) override() *store.Override {
 // it may touch.
 func mayOverride(r Request) []ref.Scope { return []ref.Scope{r.within()} }
 
-// Frozen are the freezes that a start at a time would meet: those for what is
-// known of what it deploys where.
-func (l *Launcher) Frozen(ctx context.Context, r Request, made Planned, at time.Time) ([]freeze.Match, error) {
-	freezes, err := l.calendar.Around(ctx, r.Scope)
-	if err != nil {
-		return nil, err
-	}
-	open := freeze.Open(freezes, at)
-	if len(open) == 0 {
-		return nil, nil
-	}
-	targets, err := l.targets(ctx, r, made)
-	if err != nil {
-		return nil, err
-	}
-	var out []freeze.Match
-	seen := map[ref.Ref]bool{}
-	add := func(list []freeze.Match) {
-		for _, m := range list {
-			if key := (ref.Ref{Scope: m.Scope, ID: m.ID}); !seen[key] {
-				seen[key], out = true, append(out, m)
-			}
-		}
-	}
-	add(freeze.Stops(open, at, r.pipeline()))
-	for _, t := range targets {
-		add(freeze.Active(open, at, t))
-	}
-	return out, nil
-}
-
 func (r Request) pipeline() ref.Ref { return ref.Ref{Scope: r.Scope, ID: r.Pipeline} }
 
 // stops are the freezes that leave nothing of a start: a rule names the
