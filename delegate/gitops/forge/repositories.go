@@ -75,13 +75,13 @@ func (f Forge) organization(ctx context.Context, of appset.SCMProvider) (organiz
 	switch {
 	case of.GitHub != nil:
 		c, err := f.to(ctx, access{host: cmp.Or(of.GitHub.API, gitHubAPI), token: of.GitHub.TokenRef})
-		return gitHub{c, *of.GitHub}, of.GitHub.AllBranches, err
+		return hub{c, "", of.GitHub.Organization, !of.GitHub.ExcludeArchivedRepos, "per_page", pageSize}, of.GitHub.AllBranches, err
 	case of.GitLab != nil:
 		c, err := f.to(ctx, access{host: cmp.Or(of.GitLab.API, gitLabHost), token: of.GitLab.TokenRef, insecure: of.GitLab.Insecure, ca: of.GitLab.CARef})
 		return gitLab{c, *of.GitLab}, of.GitLab.AllBranches, err
 	case of.Gitea != nil:
 		c, err := f.to(ctx, access{host: of.Gitea.API, token: of.Gitea.TokenRef, insecure: of.Gitea.Insecure})
-		return gitea{c, *of.Gitea}, of.Gitea.AllBranches, err
+		return hub{c, "/api/v1", of.Gitea.Owner, !of.Gitea.ExcludeArchivedRepos, "limit", giteaPage}, of.Gitea.AllBranches, err
 	case of.Bitbucket != nil:
 		c, err := f.to(ctx, access{host: cmp.Or(f.Bitbucket, bitbucketAPI), user: of.Bitbucket.User, password: of.Bitbucket.AppPasswordRef})
 		return bitbucket{c, *of.Bitbucket}, of.Bitbucket.AllBranches, err
@@ -180,11 +180,16 @@ func paths(ctx context.Context, o organization, r repository, b branch, wanted [
 // found is that something was got.
 func found(err error) (bool, error) { return err == nil, err }
 
-// gitHub is an organization of GitHub (docs.github.com/rest).
-type gitHub struct {
+// hub is an organization of GitHub (docs.github.com/rest), or of Gitea, which answers
+// alike.
+type hub struct {
 	*restapi.Client
 
-	of appset.OrganizationGitHub
+	api      string // where in the host
+	owner    string
+	archived bool   // repositories that are archived count, too
+	size     string // the parameter for how many come at once, and most how many
+	most     int
 }
 
 type hubRepository struct {
@@ -230,49 +235,23 @@ func hubBranches(ctx context.Context, c *restapi.Client, at, usual, size string,
 	return out, err
 }
 
-func (h gitHub) repositories(ctx context.Context) ([]repository, error) {
-	list, err := numbered[hubRepository](ctx, h.Client, below("/orgs", h.of.Organization, "repos"), url.Values{}, "per_page", pageSize)
+func (h hub) repositories(ctx context.Context) ([]repository, error) {
+	list, err := numbered[hubRepository](ctx, h.Client, below(h.api+"/orgs", h.owner, "repos"), url.Values{}, h.size, h.most)
 	var out []repository
 	for _, r := range list {
-		if !r.Archived || !h.of.ExcludeArchivedRepos {
-			out = append(out, r.repository(h.of.Organization))
+		if !r.Archived || h.archived {
+			out = append(out, r.repository(h.owner))
 		}
 	}
 	return out, err
 }
 
-func (h gitHub) branches(ctx context.Context, r repository, every bool) ([]branch, error) {
-	return hubBranches(ctx, h.Client, below("/repos", h.of.Organization, r.name, "branches"), r.usual, "per_page", pageSize, every)
+func (h hub) branches(ctx context.Context, r repository, every bool) ([]branch, error) {
+	return hubBranches(ctx, h.Client, below(h.api+"/repos", h.owner, r.name, "branches"), r.usual, h.size, h.most, every)
 }
 
-func (h gitHub) has(ctx context.Context, r repository, branch, at string) (bool, error) {
-	return found(h.Get(ctx, below("/repos", h.of.Organization, r.name, "contents")+"/"+file(at), url.Values{"ref": {branch}}, nil))
-}
-
-// gitea is an owner of Gitea.
-type gitea struct {
-	*restapi.Client
-
-	of appset.OrganizationGitea
-}
-
-func (g gitea) repositories(ctx context.Context) ([]repository, error) {
-	list, err := numbered[hubRepository](ctx, g.Client, below("/api/v1/orgs", g.of.Owner, "repos"), url.Values{}, "limit", giteaPage)
-	var out []repository
-	for _, r := range list {
-		if !r.Archived || !g.of.ExcludeArchivedRepos {
-			out = append(out, r.repository(g.of.Owner))
-		}
-	}
-	return out, err
-}
-
-func (g gitea) branches(ctx context.Context, r repository, every bool) ([]branch, error) {
-	return hubBranches(ctx, g.Client, below("/api/v1/repos", g.of.Owner, r.name, "branches"), r.usual, "limit", giteaPage, every)
-}
-
-func (g gitea) has(ctx context.Context, r repository, branch, at string) (bool, error) {
-	return found(g.Get(ctx, below("/api/v1/repos", g.of.Owner, r.name, "contents")+"/"+file(at), url.Values{"ref": {branch}}, nil))
+func (h hub) has(ctx context.Context, r repository, branch, at string) (bool, error) {
+	return found(h.Get(ctx, below(h.api+"/repos", h.owner, r.name, "contents")+"/"+file(at), url.Values{"ref": {branch}}, nil))
 }
 
 // gitLab is a group of GitLab (docs.gitlab.com/api).

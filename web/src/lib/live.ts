@@ -45,7 +45,9 @@ export function useExecution(id: string): Live & { refresh: () => void; put: (tr
       const p = e instanceof Problem ? e : new Problem(0, String(e));
       const gone = p.status === 401 || p.status === 403 || p.status === 404;
       setLive((l) => ({ ...l, problem: p, state: l.tree && !gone ? "reconnecting" : l.state }));
-      if (gone || stopped) return;
+      if (!gone && !stopped) retry();
+    };
+    const retry = () => {
       again = setTimeout(connect, pause);
       pause = Math.min(pause * 2, 15_000);
     };
@@ -78,8 +80,7 @@ export function useExecution(id: string): Live & { refresh: () => void; put: (tr
         s.close(); // a browser's own retry doesn't tell why it failed
         if (stopped || source !== s) return;
         setLive((l) => ({ ...l, state: "reconnecting" }));
-        again = setTimeout(connect, pause);
-        pause = Math.min(pause * 2, 15_000);
+        retry();
       };
     };
     const seen = () => {
