@@ -142,9 +142,7 @@ func StartAWS(tb testing.TB, more ...string) *AWS {
 	for _, r := range installed.rules {
 		host.AddRule(r)
 	}
-	for _, m := range installed.mappings {
-		host.Map(tb, m, local.Endpoint(), accessKey(tb.Name()), a.Outputs["TableName"])
-	}
+	host.Map(tb, local.Endpoint(), accessKey(tb.Name()), a.Outputs["TableName"], &a.Calls, installed.mappings...)
 	a.Server = &Server{
 		URL: testaws.HTTPGateway(tb, host, "api", installed.routed()...), Org: "default", Project: "default_project", Token: a.mint(tb, store.TokenUser),
 		Poll: 100 * time.Millisecond,

@@ -26,6 +26,7 @@ type Recorder struct {
 	mu    sync.Mutex
 	calls map[string]map[string]int // function -> action -> how often
 	spent map[string]Spent
+	wrote chan struct{} // something was written to DynamoDB; nil: nobody asks
 }
 
 // Spent is what DynamoDB bills.
@@ -66,6 +67,16 @@ func (r *Recorder) record(function string, actions ...string) {
 	}
 }
 
+// written tells when functions have written to DynamoDB, once for several writes.
+func (r *Recorder) written() <-chan struct{} {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if r.wrote == nil {
+		r.wrote = make(chan struct{}, 1)
+	}
+	return r.wrote
+}
+
 // bill adds what an answer of DynamoDB says that it cost.
 func (r *Recorder) bill(function, operation string, items int, answer []byte) {
 	var one struct {
@@ -95,6 +106,12 @@ func (r *Recorder) bill(function, operation string, items int, answer []byte) {
 		s.Writes += max(units, 2*float64(items))
 	default:
 		s.Writes += units
+	}
+	if s.Writes > r.spent[function].Writes {
+		select {
+		case r.wrote <- struct{}{}:
+		default:
+		}
 	}
 	r.spent[function] = s
 }
