@@ -21,6 +21,7 @@ import (
 
 	"github.com/slipway-cd/slipway/internal/testport"
 	"github.com/slipway-cd/slipway/pkg/awshttp"
+	"github.com/slipway-cd/slipway/statemachines"
 )
 
 // The region and the account in which everything is.
@@ -77,7 +78,7 @@ func read(arguments ...string) (*template, error) {
 		return nil, err
 	}
 	defer func() { _ = os.RemoveAll(dir) }() // in the temporary folder anyway
-	if err := os.CopyFS(dir, scripts); err != nil {
+	if err := errors.Join(os.CopyFS(dir, scripts), os.WriteFile(filepath.Join(dir, "node.asl.json"), statemachines.Node, 0o600)); err != nil {
 		return nil, err
 	}
 	cmd := exec.Command("python3", append([]string{"-B", filepath.Join(dir, "starter.py")}, arguments...)...)

@@ -114,6 +114,11 @@ if "deploy" in sys.argv:
     world.warm(["ecs", "elbv2", "awslambda", "applicationautoscaling", "autoscaling", "cloudformation", "ec2", "s3", "sts", "iam"])
 
 
+with open(os.path.join(os.path.dirname(__file__), "node.asl.json")) as definition:
+    fast.read(definition.read())  # what most copies run
+world.warm(["stepfunctions", "s3", "kms"])
+
+
 def end_with(life):
     """Ends this copy with the connection, whatever else it does."""
     life.recv(1)
