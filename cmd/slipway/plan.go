@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"strings"
+	"time"
 
 	"github.com/spf13/cobra"
 
@@ -49,13 +50,16 @@ func (a *app) plan(ctx context.Context, pipeline string, inputs inputFlags, chos
 	if err != nil {
 		return err
 	}
-	p, err := client.Plan(ctx, scope, pipeline, request, part)
+	p, err := client.Plan(ctx, scope, pipeline, request, time.Time{}, part)
 	if err != nil {
 		return inputs.named(pipeline, err)
 	}
 	a.shows.warn(pipeline, inputs, p.Warnings)
 	return a.shows.print(p, func() error {
 		fmt.Fprintf(a.shows.people(), "pipeline %s\n", p.Pipeline)
+		if len(p.Refused) > 0 {
+			fmt.Fprintf(a.shows.people(), "  a start is refused: %s\n", frozenBy(p.Refused))
+		}
 		if part.Node != "" {
 			a.shows.rehearsed(p.Root, "  ")
 			return nil
@@ -101,6 +105,9 @@ func (o *output) rehearsed(n *execution.Rehearsed, indent string) {
 	}
 	if d := n.Deploys; d != nil && n.Runs != execution.No {
 		fmt.Fprintf(o.people(), "%s    deploys %s to %s of %s\n", indent, d.Service, d.Infrastructure, d.Environment)
+	}
+	if len(n.Frozen) > 0 {
+		fmt.Fprintf(o.people(), "%s    %s\n", indent, frozenBy(n.Frozen))
 	}
 	for _, u := range n.Unknown {
 		fmt.Fprintf(o.people(), "%s    not known yet: %s\n", indent, u)

@@ -139,6 +139,8 @@ func rows() map[string]row {
 		"planExecution":                  {body: `{}`},
 		"previewExecution":               {body: `{}`},
 		"listFires":                      {},
+		"listFreezes":                    {},
+		"getFreezeCalendar":              {},
 		"setSecretFile":                  {body: "x"},
 		"askArtifactVersions":            {body: `{}`},
 		"listServiceInstances":           {},

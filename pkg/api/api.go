@@ -95,6 +95,7 @@ func New(cfg Config) *Server {
 	s.health()
 	identityProvider(s)
 	s.triggers()
+	freezes(s)
 	s.webhooks()
 	if s.Hub != nil {
 		s.mux.HandleFunc("GET /v1/delegate/{id}/socket", s.socket)

@@ -204,20 +204,25 @@ type Plan struct {
 	Pipeline string               `json:"pipeline"`
 	Hash     string               `json:"hash" doc:"Of the plan; a run with the same inputs has the same"`
 	Warnings []fault.Detail       `json:"warnings" nullable:"false" doc:"Values that had no place in the pipeline"`
+	Refused  []execution.Frozen   `json:"refused,omitempty" nullable:"false" doc:"The deployment freezes that a start would be refused for"`
 	Root     *execution.Rehearsed `json:"root"`
 }
 
 func (s *steering) planExecution(ctx context.Context, in *struct {
 	OfPipeline
 	OfPart
+	At   time.Time      `query:"at" doc:"When it would start, for deployment freezes; absent: now"`
 	Body StartExecution `required:"false"`
 }) (*struct{ Body Plan }, error) {
 	r, err := in.start(ctx, in.Body)
 	if err != nil {
 		return nil, err
 	}
-	p, err := s.Executions.Rehearse(ctx, r, in.part())
-	return &struct{ Body Plan }{Plan{Pipeline: p.Pipeline, Hash: p.Hash, Warnings: p.Warnings, Root: p.Root}}, err
+	if in.At.IsZero() {
+		in.At = s.Now()
+	}
+	p, err := s.Executions.Rehearse(ctx, r, in.At, in.part())
+	return &struct{ Body Plan }{Plan{Pipeline: p.Pipeline, Hash: p.Hash, Warnings: p.Warnings, Refused: p.Refused, Root: p.Root}}, err
 }
 
 // ExecutionList is a part of the list of executions.

@@ -164,6 +164,9 @@ func bearer(r *http.Request) string {
 	if key := r.Header.Get("X-Api-Key"); key != "" {
 		return key
 	}
+	if _, password, given := r.BasicAuth(); given && r.URL.Path == freezeFeedPath { // calendar programs know nothing else
+		return password
+	}
 	scheme, token, _ := strings.Cut(r.Header.Get("Authorization"), " ")
 	if !strings.EqualFold(scheme, "Bearer") {
 		return ""

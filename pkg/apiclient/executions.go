@@ -19,9 +19,14 @@ func (c *Client) Start(ctx context.Context, scope ref.Scope, pipeline string, in
 	return post[api.Execution](ctx, c, path("pipelines", pipeline, "executions"), scoped(scope), in)
 }
 
-// Plan says what Start would run, and starts nothing.
-func (c *Client) Plan(ctx context.Context, scope ref.Scope, pipeline string, in api.StartExecution, p Part) (api.Plan, error) {
-	return post[api.Plan](ctx, c, path("pipelines", pipeline, "plan"), p.in(scoped(scope)), in)
+// Plan says what Start would run, and starts nothing. Deployment freezes are
+// those at a time; the zero one is now.
+func (c *Client) Plan(ctx context.Context, scope ref.Scope, pipeline string, in api.StartExecution, at time.Time, p Part) (api.Plan, error) {
+	q := p.in(scoped(scope))
+	if !at.IsZero() {
+		q.Set("at", at.UTC().Format(time.RFC3339))
+	}
+	return post[api.Plan](ctx, c, path("pipelines", pipeline, "plan"), q, in)
 }
 
 // Preview has delegates compare what Start would deploy with what there is.

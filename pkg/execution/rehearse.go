@@ -13,8 +13,10 @@ import (
 	"github.com/slipway-cd/slipway/pkg/expr"
 	"github.com/slipway-cd/slipway/pkg/extent"
 	"github.com/slipway-cd/slipway/pkg/fault"
+	"github.com/slipway-cd/slipway/pkg/freeze"
 	"github.com/slipway-cd/slipway/pkg/launch"
 	"github.com/slipway-cd/slipway/pkg/plan"
+	"github.com/slipway-cd/slipway/pkg/ref"
 	"github.com/slipway-cd/slipway/pkg/resolve"
 	"github.com/slipway-cd/slipway/pkg/store"
 	"github.com/slipway-cd/slipway/pkg/templatestore"
@@ -27,6 +29,7 @@ type Rehearsal struct {
 	Pipeline string
 	Hash     string // of the plan; a run with the same inputs has the same
 	Warnings []fault.Detail
+	Refused  []Frozen // the freezes that a start would be refused for
 	Root     *Rehearsed
 }
 
@@ -49,6 +52,7 @@ type Rehearsed struct {
 	Delegates  []string    `json:"delegates,omitempty" nullable:"false" doc:"The connected delegates that could take a step now"`
 	AtOnce     int         `json:"atOnce,omitempty" doc:"How many iterations of a loop run at the same time; 0: all"`
 	Deploys    *Deploys    `json:"deploys,omitempty" doc:"What a Deployment stage deploys where, if that is known"`
+	Frozen     []Frozen    `json:"frozen,omitempty" nullable:"false" doc:"The deployment freezes that stop such a stage"`
 
 	Children []*Rehearsed `json:"children,omitempty" nullable:"false"`
 	Hidden   *Hidden      `json:"hidden,omitempty" doc:"Nodes below it that the answer has no room for"`
@@ -59,6 +63,16 @@ type Deploys struct {
 	Service        string `json:"service"`
 	Environment    string `json:"environment"`
 	Infrastructure string `json:"infrastructure"`
+}
+
+// Frozen is a deployment freeze that is active.
+type Frozen struct {
+	Freeze  string    `json:"freeze" doc:"Its identifier"`
+	Name    string    `json:"name"`
+	Org     string    `json:"org,omitempty"`
+	Project string    `json:"project,omitempty"`
+	Rule    string    `json:"rule,omitempty" doc:"The first of its rules that matches"`
+	Until   time.Time `json:"until"`
 }
 
 // Answer is what a rehearsal knows.
@@ -74,9 +88,9 @@ const (
 // maxUnknown bounds the expressions that are listed of one node.
 const maxUnknown = 20
 
-// Rehearse says what Start would run, of the wanted nodes as many as an answer
-// has room for.
-func (s *Service) Rehearse(ctx context.Context, r launch.Request, part Part) (Rehearsal, error) {
+// Rehearse says what Start would run at a time, of the wanted nodes as many as an
+// answer has room for.
+func (s *Service) Rehearse(ctx context.Context, r launch.Request, at time.Time, part Part) (Rehearsal, error) {
 	made, err := s.Launch.Plan(ctx, r)
 	if err != nil {
 		return Rehearsal{}, err
@@ -102,11 +116,60 @@ func (s *Service) Rehearse(ctx context.Context, r launch.Request, part Part) (Re
 	if err := ctx.Err(); err != nil {
 		return Rehearsal{}, fmt.Errorf("rehearse: %w", err)
 	}
+	refused, err := s.frozen(ctx, r, made, at, root)
+	if err != nil {
+		return Rehearsal{}, err
+	}
 	if part.taken, err = answerSize(given.Warnings); err != nil {
 		return Rehearsal{}, err
 	}
 	root, err = rehearsedOf(h.step).part(root, "pipeline "+r.Pipeline, part)
-	return Rehearsal{Pipeline: r.Pipeline, Hash: made.Hash, Warnings: given.Warnings, Root: root}, err
+	return Rehearsal{Pipeline: r.Pipeline, Hash: made.Hash, Warnings: given.Warnings, Refused: refused, Root: root}, err
+}
+
+// frozen notes which freezes stop the stages of a tree at a time, and gives those
+// that a start would be refused for.
+func (s *Service) frozen(ctx context.Context, r launch.Request, made launch.Planned, at time.Time, root *Rehearsed) ([]Frozen, error) {
+	var stages []*Rehearsed
+	var targets []freeze.Target
+	var gather func(n *Rehearsed)
+	gather = func(n *Rehearsed) {
+		if n.Runs == No {
+			return
+		}
+		if n.Deploys != nil {
+			service, err := ref.Parse(n.Deploys.Service, r.Scope)
+			environment, wrong := ref.Parse(n.Deploys.Environment, r.Scope)
+			if err == nil && wrong == nil { // others are known when the stage begins
+				stages = append(stages, n)
+				targets = append(targets, freeze.Target{Pipeline: ref.Ref{Scope: r.Scope, ID: r.Pipeline}, Service: service, Environment: environment})
+			}
+		}
+		for _, c := range n.Children {
+			gather(c)
+		}
+	}
+	gather(root)
+	refused, stops, err := s.Launch.Foresee(ctx, r, made, at, targets)
+	if err != nil {
+		return nil, err
+	}
+	for i, n := range stages {
+		n.Frozen = frozenBy(stops[i])
+	}
+	return frozenBy(refused), nil
+}
+
+// frozenBy tells of matches, of each freeze once.
+func frozenBy(matches []freeze.Match) []Frozen {
+	var out []Frozen
+	for _, m := range matches {
+		f := Frozen{Freeze: m.ID, Name: m.Name, Org: m.Scope.Org, Project: m.Scope.Project, Rule: m.Rule, Until: m.Until.UTC()}
+		if !slices.Contains(out, f) {
+			out = append(out, f)
+		}
+	}
+	return out
 }
 
 // rehearsal is one in the making. Its states are those of loops alone, which

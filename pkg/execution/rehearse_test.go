@@ -60,7 +60,7 @@ func TestWhatARunWouldBe(t *testing.T) {
 	s.Types = options.Types
 	s.Launch = launch.New(launch.Config{Store: kept, Runner: idle{}, Options: options, Now: clock})
 	r := launch.Request{Scope: webScope(), Pipeline: "p", By: audit.Author{Actor: "ann"}, Inputs: launch.Inputs{Values: map[string]string{"variables.asked": "eu"}}}
-	got, err := s.Rehearse(t.Context(), r, Part{})
+	got, err := s.Rehearse(t.Context(), r, s.Now(), Part{})
 	must(t, err)
 	want := `p yes
  s yes
@@ -81,7 +81,7 @@ func TestWhatARunWouldBe(t *testing.T) {
 	if list, _, err := kept.ListExecutions(t.Context(), store.ExecutionFilter{Scope: webScope()}, store.Page{Limit: 10}); err != nil || len(list) > 0 {
 		t.Errorf("there are %d executions (%v); want none", len(list), err)
 	}
-	part, err := s.Rehearse(t.Context(), r, Part{Node: "many"})
+	part, err := s.Rehearse(t.Context(), r, s.Now(), Part{Node: "many"})
 	must(t, err)
 	if diff := cmp.Diff("many yes at once 1\n many_0 yes\n many_1 yes\n", shownAs(part.Root, "")); diff != "" {
 		t.Errorf("a part of it (-want +got):\n%s", diff)

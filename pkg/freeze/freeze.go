@@ -168,6 +168,34 @@ func rank(id string) int {
 	return 1
 }
 
+// Next is the first of a freeze's times that ends after another, be the freeze
+// enabled or not.
+func (f Freeze) Next(now time.Time) (first Occurrence, ok bool) {
+	for _, w := range f.Windows {
+		if o, some := w.Next(now); some && (!ok || o.Start.Before(first.Start)) {
+			first, ok = o, true
+		}
+	}
+	return first, ok
+}
+
+// Between are the freeze's times that end after from and start before to, in
+// their order; at most limit of them.
+func (f Freeze) Between(from, to time.Time, limit int) []Occurrence {
+	var out []Occurrence
+	for _, w := range f.Windows {
+		for n, after := 0, from; n < limit; n++ {
+			o, ok := w.Next(after)
+			if !ok || !o.Start.Before(to) {
+				break
+			}
+			out, after = append(out, o), o.End
+		}
+	}
+	slices.SortFunc(out, func(a, b Occurrence) int { return a.Start.Compare(b.Start) })
+	return out[:min(len(out), limit)]
+}
+
 // until is the last end of the windows that are open at a time.
 func (f Freeze) until(now time.Time) (until time.Time, open bool) {
 	for _, w := range f.Windows {

@@ -68,6 +68,30 @@ func mayOverride(r Request) []ref.Scope { return []ref.Scope{r.within()} }
 
 func (r Request) pipeline() ref.Ref { return ref.Ref{Scope: r.Scope, ID: r.Pipeline} }
 
+// Foresee says what freezes would do to a start at a time: which ones refuse it,
+// and, of some deployments, which ones stop each when its stage begins then.
+func (l *Launcher) Foresee(ctx context.Context, r Request, made Planned, at time.Time, deployed []freeze.Target) (refuse []freeze.Match, stop [][]freeze.Match, err error) {
+	freezes, err := l.calendar.Around(ctx, r.Scope)
+	if err != nil {
+		return nil, nil, err
+	}
+	stop = make([][]freeze.Match, len(deployed))
+	open := freeze.Open(freezes, at)
+	if len(open) == 0 {
+		return nil, stop, nil
+	}
+	if refuse, err = l.stops(ctx, open, at, r, made); err != nil {
+		return nil, nil, err
+	}
+	if err = l.calendar.Typed(ctx, deployed); err != nil {
+		return nil, nil, err
+	}
+	for i, t := range deployed {
+		stop[i] = freeze.Active(open, at, t)
+	}
+	return refuse, stop, nil
+}
+
 // stops are the freezes that leave nothing of a start: a rule names the
 // pipeline, or every stage of which it is known what it deploys is frozen. What
 // others deploy is known when they begin.

@@ -977,6 +977,40 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/v1/freezes": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** List the deployment freezes that count in a scope, with the window that is open or comes next */
+        get: operations["listFreezes"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v1/freezes/calendar.ics": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** The windows of the enabled freezes that count in a scope, for calendar programs; they may send the token as the password of HTTP's basic authentication */
+        get: operations["getFreezeCalendar"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/v1/gitops/agents": {
         parameters: {
             query?: never;
@@ -2796,6 +2830,26 @@ export interface components {
             entities: components["schemas"]["Entity"][];
             nextPageToken?: string;
         };
+        Entry: {
+            /** @description It is enabled, and a window is open now */
+            active: boolean;
+            enabled: boolean;
+            /**
+             * Format: date-time
+             * @description Of the same window
+             */
+            end?: string;
+            /** @description Its identifier */
+            freeze: string;
+            name: string;
+            org?: string;
+            project?: string;
+            /**
+             * Format: date-time
+             * @description Of the window that is open, or of the next; absent: there is none within ten years
+             */
+            start?: string;
+        };
         Execution: {
             /** @description Who started it */
             actor: string;
@@ -2980,10 +3034,24 @@ export interface components {
             fires: components["schemas"]["Fire"][];
             nextPageToken?: string;
         };
+        Freezes: {
+            freezes: components["schemas"]["Entry"][];
+        };
         FreshToken: {
             /** Format: int64 */
             fence: number;
             identity: string;
+        };
+        Frozen: {
+            /** @description Its identifier */
+            freeze: string;
+            name: string;
+            org?: string;
+            project?: string;
+            /** @description The first of its rules that matches */
+            rule?: string;
+            /** Format: date-time */
+            until: string;
         };
         GKE: {
             google: components["schemas"]["Google"];
@@ -3844,6 +3912,8 @@ export interface components {
             /** @description Of the plan; a run with the same inputs has the same */
             hash: string;
             pipeline: string;
+            /** @description The deployment freezes that a start would be refused for */
+            refused?: components["schemas"]["Frozen"][];
             root: components["schemas"]["Rehearsed"];
             /** @description Values that had no place in the pipeline */
             warnings: components["schemas"]["Detail"][];
@@ -4040,6 +4110,8 @@ export interface components {
             delegates?: string[];
             /** @description What a Deployment stage deploys where, if that is known */
             deploys?: components["schemas"]["Deploys"];
+            /** @description The deployment freezes that stop such a stage */
+            frozen?: components["schemas"]["Frozen"][];
             /** @description Nodes below it that the answer has no room for */
             hidden?: components["schemas"]["Hidden"];
             id: string;
@@ -6744,6 +6816,74 @@ export interface operations {
             };
         };
     };
+    listFreezes: {
+        parameters: {
+            query?: {
+                /** @description Organization; none means the account's own */
+                org?: string;
+                /** @description Project of the organization; none means the organization's own */
+                project?: string;
+            };
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description OK */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Freezes"];
+                };
+            };
+            /** @description What went wrong */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    getFreezeCalendar: {
+        parameters: {
+            query?: {
+                /** @description Organization; none means the account's own */
+                org?: string;
+                /** @description Project of the organization; none means the organization's own */
+                project?: string;
+                /** @description So many days ahead */
+                days?: number;
+            };
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description OK */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+            /** @description What went wrong */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
     listGitOpsAgents: {
         parameters: {
             query?: {
@@ -8426,6 +8566,8 @@ export interface operations {
                 node?: string;
                 /** @description Of that node's children those from this index on: hidden.from of the answer before; none means all */
                 from?: number;
+                /** @description When it would start, for deployment freezes; absent: now */
+                at?: string;
             };
             header?: never;
             path: {

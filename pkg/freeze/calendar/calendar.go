@@ -41,6 +41,12 @@ func New(entities store.Entities) *Reader {
 
 // Around are the freezes that are enabled in a scope and in those around it.
 func (r *Reader) Around(ctx context.Context, scope ref.Scope) ([]freeze.Freeze, error) {
+	all, err := r.All(ctx, scope)
+	return slices.DeleteFunc(all, func(f freeze.Freeze) bool { return !f.Enabled }), err
+}
+
+// All are the freezes of a scope and of those around it, the outermost first.
+func (r *Reader) All(ctx context.Context, scope ref.Scope) ([]freeze.Freeze, error) {
 	around := []ref.Scope{{Account: scope.Account}}
 	if scope.Org != "" {
 		around = append(around, ref.Scope{Account: scope.Account, Org: scope.Org})
@@ -62,7 +68,7 @@ func (r *Reader) Around(ctx context.Context, scope ref.Scope) ([]freeze.Freeze, 
 	return slices.Concat(found...), nil
 }
 
-// in are the freezes that are enabled in a scope itself.
+// in are the freezes of a scope itself.
 func (r *Reader) in(ctx context.Context, scope ref.Scope) ([]freeze.Freeze, error) {
 	var out []freeze.Freeze
 	for page := (store.Page{Limit: 500}); ; {
@@ -75,9 +81,7 @@ func (r *Reader) in(ctx context.Context, scope ref.Scope) ([]freeze.Freeze, erro
 			if err != nil {
 				return nil, err
 			}
-			if f.Enabled {
-				out = append(out, f)
-			}
+			out = append(out, f)
 		}
 		if page.Token = next; next == "" {
 			return out, nil
