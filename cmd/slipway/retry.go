@@ -27,6 +27,7 @@ func retryCommand(a *app) *cobra.Command {
 	c.Flags().StringVar(&in.FromStage, "from", "", "go on from this stage")
 	c.Flags().BoolVar(&in.FromFailed, "from-failed", false, "go on from the first stage that failed")
 	c.Flags().BoolVar(&in.All, "all", false, "of parallel stages repeat those that ended well, too")
+	c.Flags().StringVar(&in.Override, "override-freeze", "", "why it runs in spite of deployment freezes")
 	c.MarkFlagsMutuallyExclusive("from", "from-failed")
 	c.Flags().BoolVarP(&follow, "follow", "f", false, "show the progress until the end")
 	return c

@@ -350,6 +350,7 @@ type Retry struct {
 	FromStage  string `json:"fromStage,omitempty" maxLength:"128" doc:"The stage from which to go on; what came before it isn't run again"`
 	FromFailed bool   `json:"fromFailed,omitempty" doc:"Go on from the first stage that failed"`
 	All        bool   `json:"all,omitempty" doc:"Of parallel stages repeat those that ended well, too"`
+	Override   string `json:"overrideFreeze,omitempty" maxLength:"1000" doc:"Why it runs in spite of deployment freezes, as at a start; that of the first execution doesn't count again"`
 }
 
 func (s *steering) retryExecution(ctx context.Context, in *struct {
@@ -363,7 +364,7 @@ func (s *steering) retryExecution(ctx context.Context, in *struct {
 	}
 	body, err := once(ctx, s.kept, in.Keyed, fmt.Append(nil, asked), "retryExecution "+in.ID, func(key string) (Execution, error) {
 		r := execution.RetryRequest{
-			From: asked.FromStage, FromFailed: asked.FromFailed, All: asked.All, By: author(ctx), Key: key, Within: caller(ctx).Scope,
+			From: asked.FromStage, FromFailed: asked.FromFailed, All: asked.All, By: author(ctx), Key: key, Within: caller(ctx).Scope, Override: asked.Override,
 		}
 		e, err := s.Executions.Retry(ctx, in.ID, r)
 		if err != nil {

@@ -94,10 +94,11 @@ type RetryRequest struct {
 	// All repeats those stages of a parallel block that ended well, too.
 	All bool
 	By  audit.Author
-	// Key starts one execution, and Within is what the caller may touch, as in
-	// launch.Request.
-	Key    string
-	Within ref.Scope
+	// Key starts one execution, Within is what the caller may touch, and Override
+	// is why deployment freezes don't count, as in launch.Request.
+	Key      string
+	Within   ref.Scope
+	Override string
 }
 
 // Retry starts the execution's pipeline again with the same inputs, as it is
@@ -130,7 +131,7 @@ func (s *Service) Retry(ctx context.Context, id string, r RetryRequest) (store.E
 	}
 	start := launch.Request{
 		Scope: e.Scope, Pipeline: e.Pipeline, Inputs: inputs, By: r.By, Key: r.Key, RetryOf: cmp.Or(e.RetryOf, e.ID), Stages: given.Stages, Values: given.Values,
-		Trigger: before.Trigger, Within: r.Within,
+		Trigger: before.Trigger, Within: r.Within, Override: r.Override,
 	}
 	if r.From != "" || r.FromFailed {
 		if start.Resume, err = s.resume(ctx, e, before, r, start); err != nil {

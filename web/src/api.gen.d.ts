@@ -4207,6 +4207,8 @@ export interface components {
             fromFailed?: boolean;
             /** @description The stage from which to go on; what came before it isn't run again */
             fromStage?: string;
+            /** @description Why it runs in spite of deployment freezes, as at a start; that of the first execution doesn't count again */
+            overrideFreeze?: string;
         };
         RollbackPlace: {
             /** @description As stages name it, e.g. prod or account.prod */
