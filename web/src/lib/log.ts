@@ -1,4 +1,4 @@
-import { useEffect, useRef, useState } from "react";
+import { useCallback, useSyncExternalStore } from "react";
 import { call, type Log, type LogLine, Problem, part } from "./api";
 
 /** How many lines a browser keeps of a log; the first ones go. */
@@ -31,44 +31,71 @@ export function joined(s: LogState, next: Log): LogState {
   };
 }
 
-/** useLog reads the log of an attempt of a step from its beginning, and follows it until its end. */
-export function useLog(execution: string, node: string, attempt: number | undefined): LogState {
-  const [state, setState] = useState(nothing);
-  const latest = useRef(nothing);
+/** Reader reads one log for all who look at it, from its beginning until its end or until nobody does. */
+class Reader {
+  state = nothing;
+  readonly watchers = new Set<() => void>();
+  private readonly abort = new AbortController();
+  private readonly path: string;
+  private readonly attempt: number | undefined;
 
-  useEffect(() => {
-    const abort = new AbortController();
-    latest.current = nothing;
-    setState(nothing);
-    const follow = async () => {
-      let from = 0;
-      let pause = 1000;
-      while (!abort.signal.aborted) {
-        try {
-          const wait = latest.current.loaded ? 20 : 0; // once there is nothing more to be had at once
-          const next = await call<Log>(`/v1/executions/${part(execution)}/nodes/${part(node)}/log`, {
-            query: { from, attempt, wait },
-            signal: abort.signal,
-          });
-          from = next.next;
-          pause = 1000;
-          latest.current = joined(latest.current, next);
-          setState(latest.current);
-          if (next.ended && next.lines.length === 0) return;
-        } catch (e) {
-          if (abort.signal.aborted) return;
-          const p = e instanceof Problem ? e : new Problem(0, String(e));
-          latest.current = { ...latest.current, loaded: true, problem: p };
-          setState(latest.current);
-          if (p.status === 401 || p.status === 403 || p.status === 404) return;
-          await new Promise((r) => setTimeout(r, pause));
-          pause = Math.min(pause * 2, 15_000);
-        }
+  constructor(execution: string, node: string, attempt: number | undefined) {
+    this.path = `/v1/executions/${part(execution)}/nodes/${part(node)}/log`;
+    this.attempt = attempt;
+    void this.follow();
+  }
+
+  stop() {
+    this.abort.abort();
+  }
+
+  private set(state: LogState) {
+    this.state = state;
+    for (const w of this.watchers) w();
+  }
+
+  private async follow() {
+    const { signal } = this.abort;
+    let from = 0;
+    let pause = 1000;
+    while (!signal.aborted) {
+      try {
+        const wait = this.state.loaded ? 20 : 0; // once there is nothing more to be had at once
+        const next = await call<Log>(this.path, { query: { from, attempt: this.attempt, wait }, signal });
+        from = next.next;
+        pause = 1000;
+        this.set(joined(this.state, next));
+        if (next.ended && next.lines.length === 0) return;
+      } catch (e) {
+        if (signal.aborted) return;
+        const p = e instanceof Problem ? e : new Problem(0, String(e));
+        this.set({ ...this.state, loaded: true, problem: p });
+        if (p.status === 401 || p.status === 403 || p.status === 404) return;
+        await new Promise((r) => setTimeout(r, pause));
+        pause = Math.min(pause * 2, 15_000);
       }
-    };
-    void follow();
-    return () => abort.abort();
-  }, [execution, node, attempt]);
+    }
+  }
+}
 
-  return state;
+const readers = new Map<string, Reader>();
+
+/** useLog is the log of an attempt of a step, which is read once however many show it. */
+export function useLog(execution: string, node: string, attempt: number | undefined): LogState {
+  const key = `${execution} ${node} ${attempt ?? ""}`;
+  const watch = useCallback(
+    (changed: () => void) => {
+      const reader = readers.get(key) ?? new Reader(execution, node, attempt);
+      readers.set(key, reader);
+      reader.watchers.add(changed);
+      return () => {
+        reader.watchers.delete(changed);
+        if (reader.watchers.size > 0) return;
+        reader.stop();
+        if (readers.get(key) === reader) readers.delete(key);
+      };
+    },
+    [key, execution, node, attempt],
+  );
+  return useSyncExternalStore(watch, () => readers.get(key)?.state ?? nothing);
 }
