@@ -36,6 +36,7 @@ type PipelineInputs struct {
 type MergedInputs struct {
 	YAML     string         `json:"yaml" doc:"The values of all inputs, defaults included, with the root key pipeline"`
 	Pipeline string         `json:"pipeline" doc:"The whole pipeline with these values, as YAML"`
+	Values   []input.Value  `json:"values" nullable:"false" doc:"What the inputs have got, each with where it comes from; those that have nothing aren't there"`
 	Missing  []fault.Detail `json:"missing" nullable:"false" doc:"Inputs that need a value and have none"`
 	Wrong    []fault.Detail `json:"wrong" nullable:"false" doc:"Values that have no place or aren't allowed"`
 	Warnings []fault.Detail `json:"warnings" nullable:"false" doc:"Values of input sets that have no place, which a run leaves out"`
@@ -125,7 +126,7 @@ func (s *documents) mergeInputs(ctx context.Context, in *struct {
 	}
 	return &struct{ Body MergedInputs }{MergedInputs{
 		YAML: string(input.Text(string(ref.Pipeline), m.Inputs)), Pipeline: string(input.Text(string(ref.Pipeline), m.Doc)),
-		Missing: list(m.Missing), Wrong: list(m.Wrong), Warnings: list(m.Warnings),
+		Values: list(m.Values), Missing: list(m.Missing), Wrong: list(m.Wrong), Warnings: list(m.Warnings),
 	}}, nil
 }
 

@@ -30,6 +30,8 @@ type Merged struct {
 	// Inputs is what was filled in: the document as far as it has inputs, with
 	// their values. nil: it has none.
 	Inputs *yamldoc.Node
+	// Values are what the inputs have been filled with, in the document's order.
+	Values []Value
 	// Wrong are values that have no place or aren't allowed.
 	Wrong []fault.Detail
 	// Missing are inputs that need a value and have none.
@@ -38,6 +40,16 @@ type Merged struct {
 	Warnings []fault.Detail
 
 	found []Runtime
+}
+
+// Value is what an input has been filled with.
+type Value struct {
+	Path string `json:"path" doc:"As the pipeline's inputs have it"`
+	Text string `json:"text" doc:"A list or a mapping as YAML"`
+	From string `json:"from" enum:"given,inputs,set,default" doc:"given by its path, in the inputs as YAML, in an input set, or nowhere: then it is the default"`
+	Set  string `json:"set,omitempty" doc:"The input set that it comes from"`
+	// Structured values can't be given by their path.
+	Structured bool `json:"structured,omitempty" doc:"It is a list or a mapping"`
 }
 
 // Err says what stops a run, all at once; nil if nothing does.

@@ -300,3 +300,20 @@ func TestForm(t *testing.T) {
 		t.Errorf("form of a document without inputs: %s", got)
 	}
 }
+
+func TestEachValueSaysWhereItComesFrom(t *testing.T) {
+	t.Parallel()
+	set := input.Source{Doc: parse(t, "inputSet staging", "variables: [{name: tier, value: silver}, {name: image, value: ''}]"), Lenient: true, Set: true}
+	own := input.Source{Doc: parse(t, "inputs", "stages: [{stage: {identifier: s, spec: {environment: {environmentInputs: {type: x}}}}}]")}
+	got := input.Merge(parse(t, "", doc), map[string]string{"variables.image": "nginx"}, set, own).Values
+	want := []input.Value{
+		{Path: "variables.image", Text: "nginx", From: "given"},
+		{Path: "variables.tier", Text: "silver", From: "set", Set: "staging"},
+		{Path: "stages.s.delegateSelectors", Text: "any", From: "default"},
+		{Path: "stages.s.spec.environment.environmentInputs", Text: "type: x\n", From: "inputs", Structured: true},
+		{Path: "stages.s.spec.execution.steps.a.timeout", Text: "10m", From: "default"},
+	}
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Errorf("values (-want +got):\n%s", diff)
+	}
+}

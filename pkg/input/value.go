@@ -8,6 +8,7 @@ import (
 
 	"github.com/slipway-cd/slipway/pkg/expr"
 	"github.com/slipway-cd/slipway/pkg/fault"
+	"github.com/slipway-cd/slipway/pkg/ref"
 	"github.com/slipway-cd/slipway/pkg/yamldoc"
 )
 
@@ -41,8 +42,10 @@ func (m *merger) input(n *yamldoc.Node, in expr.Input, at spot) (filled, pruned 
 		return n, nil
 	case value != nil:
 		m.check(r, value, from, at)
+		m.took(r, value, from)
 		value = undecided(n, r, value)
 	case r.HasDefault:
+		m.out.Values = append(m.out.Values, Value{Path: r.Path, Text: r.Default, From: "default"})
 		value = undecided(n, r, text(n, r.Default))
 	case at.variable != nil && !r.Required:
 		value = text(n, "")
@@ -102,6 +105,22 @@ func (m *merger) given(n *yamldoc.Node, at spot) (value *yamldoc.Node, byPath bo
 		}
 	}
 	return nil, false
+}
+
+// took notes a value that an input has been given, and by what.
+func (m *merger) took(r Runtime, value *yamldoc.Node, byPath bool) {
+	v := Value{Path: r.Path, Text: value.Value, From: "inputs"}
+	set, ofSet := strings.CutPrefix(value.File, string(ref.InputSet)+" ")
+	switch {
+	case byPath:
+		v.From = "given"
+	case ofSet:
+		v.From, v.Set = "set", set
+	}
+	if v.Structured = value.Kind != yamldoc.Scalar; v.Structured {
+		v.Text = string(yamldoc.Format(value, nil))
+	}
+	m.out.Values = append(m.out.Values, v)
 }
 
 // check reports a value that isn't allowed.

@@ -3794,6 +3794,8 @@ export interface components {
             missing: components["schemas"]["Detail"][];
             /** @description The whole pipeline with these values, as YAML */
             pipeline: string;
+            /** @description What the inputs have got, each with where it comes from; those that have nothing aren't there */
+            values: components["schemas"]["Value"][];
             /** @description Values of input sets that have no place, which a run leaves out */
             warnings: components["schemas"]["Detail"][];
             /** @description Values that have no place or aren't allowed */
@@ -4500,6 +4502,21 @@ export interface components {
              * @description How often the template's version had been saved
              */
             version: number;
+        };
+        Value: {
+            /**
+             * @description given by its path, in the inputs as YAML, in an input set, or nowhere: then it is the default
+             * @enum {string}
+             */
+            from: "given" | "inputs" | "set" | "default";
+            /** @description As the pipeline's inputs have it */
+            path: string;
+            /** @description The input set that it comes from */
+            set?: string;
+            /** @description It is a list or a mapping */
+            structured?: boolean;
+            /** @description A list or a mapping as YAML */
+            text: string;
         };
         VaultKubernetes: {
             endpoint: string;
