@@ -8,6 +8,7 @@ import { ended, lookOf } from "../lib/status";
 import { exact } from "../lib/time";
 import { type Failure, failures, find, grown, opening, same, title } from "../lib/tree";
 import { Modal } from "../ui/Modal";
+import { PipelineLink } from "../ui/PipelineLink";
 import { Status } from "../ui/Status";
 import { Copy, Loading, ProblemCard, Title } from "../ui/states";
 import { Ago, Took } from "../ui/Time";
@@ -27,7 +28,7 @@ export interface Selection {
 export function ExecutionPage() {
   const { execution: id } = useParams({ from: "/x/$execution" });
   const selection = useSearch({ from: "/x/$execution" });
-  const navigate = useNavigate();
+  const navigate = useNavigate({ from: "/x/$execution" });
   const live = useExecution(id);
   const expired = useExpired();
   const { tree, problem } = live;
@@ -145,9 +146,7 @@ function Head({ tree, refresh }: { tree: ExecutionTree; refresh: () => void }) {
         <Link to={listOf(scope)} search={{}}>
           {nameOf(scope)}
         </Link>
-        <Link to={listOf(scope)} search={{ pipeline: tree.pipeline }}>
-          {tree.pipeline}
-        </Link>
+        <PipelineLink of={tree} />
         {tree.parent && (
           <Link to="/x/$execution" params={{ execution: tree.parent }} search={{}}>
             the execution that started it

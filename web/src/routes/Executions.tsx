@@ -1,14 +1,12 @@
 import { keepPreviousData, useInfiniteQuery } from "@tanstack/react-query";
-import { Link, useNavigate, useParams, useSearch } from "@tanstack/react-router";
+import { useNavigate, useParams, useSearch } from "@tanstack/react-router";
 import { useEffect } from "react";
-import { call, type Execution, type ExecutionList } from "../lib/api";
+import { call, type ExecutionList } from "../lib/api";
 import { nameOf } from "../lib/scope";
 import { useExpired } from "../lib/session";
 import { ended, lookOf, statuses } from "../lib/status";
-import { Status } from "../ui/Status";
+import { Runs } from "../ui/Runs";
 import { Empty, Loading, ProblemCard, Title } from "../ui/states";
-import { Ago, Took } from "../ui/Time";
-import { useRows } from "../ui/useRows";
 
 interface Filter {
   pipeline?: string;
@@ -76,7 +74,7 @@ export function Executions() {
       {list.isPending && <Loading what="deployments" />}
       {error && !list.data && <ProblemCard problem={error} again={() => void list.refetch()} />}
       {list.data && executions.length === 0 && !list.hasNextPage && <Nothing filter={filter} />}
-      {executions.length > 0 && <List executions={executions} busy={list.isPlaceholderData} />}
+      {executions.length > 0 && <Runs executions={executions} busy={list.isPlaceholderData} />}
       {list.hasNextPage && (
         <button type="button" disabled={list.isFetchingNextPage} onClick={() => void list.fetchNextPage()}>
           {list.isFetchingNextPage ? "Reading…" : "Older ones"}
@@ -178,48 +176,5 @@ function Nothing({ filter }: { filter: Filter }) {
       <p>Nothing has run here yet. To save an example and run it:</p>
       <pre>{"slipway apply -f pipeline.yaml\nslipway run PIPELINE --follow"}</pre>
     </Empty>
-  );
-}
-
-function List({ executions, busy }: { executions: Execution[]; busy: boolean }) {
-  const rows = useRows();
-  return (
-    <div className="scroll">
-      <table aria-busy={busy} ref={rows}>
-        <thead>
-          <tr>
-            <th scope="col">Status</th>
-            <th scope="col">Pipeline</th>
-            <th scope="col">Started by</th>
-            <th scope="col">Started</th>
-            <th scope="col">Took</th>
-          </tr>
-        </thead>
-        <tbody>
-          {executions.map((e) => (
-            <tr key={e.id}>
-              <td>
-                <Status status={e.status} />
-              </td>
-              <td>
-                <Link to="/x/$execution" params={{ execution: e.id }} search={{}} data-row>
-                  {e.name || e.pipeline} <span className="faint">#{e.sequence}</span>
-                </Link>
-                {e.message && lookOf(e.status).counts === "failed" && <div className="why">{e.message}</div>}
-                {e.rollbackOf && <div className="faint">rolls an execution back</div>}
-                {e.retryOf && <div className="faint">repeats an execution</div>}
-              </td>
-              <td>{e.actor}</td>
-              <td>
-                <Ago at={e.startedAt} />
-              </td>
-              <td>
-                <Took from={e.startedAt} to={e.endedAt} />
-              </td>
-            </tr>
-          ))}
-        </tbody>
-      </table>
-    </div>
   );
 }

@@ -11,9 +11,11 @@ import { LoginForm } from "./Login";
 const keys: [string, string][] = [
   ["?", "this list"],
   ["g d", "deployments"],
+  ["g p", "pipelines"],
   ["/", "filter or search"],
   ["j, k", "next, previous row"],
   ["Enter", "open the row"],
+  ["r", "run the pipeline of the page"],
   ["n, p", "next, previous failure of an execution"],
   ["→, ←", "open, close a group of the tree"],
   ["t", "theme"],
@@ -113,13 +115,20 @@ function Framed({ expired }: { expired: boolean }) {
   );
 }
 
+/** The pages in the navigation; some are of projects alone. */
+const pages: [page: string, name: string, ofProject?: boolean][] = [
+  ["executions", "Deployments"],
+  ["pipelines", "Pipelines", true],
+];
+
 /** The pages of a scope. */
 export function Pages({ scope }: { scope: Scope }) {
   const at = pathOf(scope);
   const path = useRouterState({ select: (s) => s.location.pathname });
   return (
     <ul>
-      {[["executions", "Deployments"] as const].map(([page, name]) => {
+      {pages.map(([page, name, ofProject]) => {
+        if (ofProject && !scope.project) return null;
         const to = `${at}/${page}`;
         const here = path === to || path.startsWith(`${to}/`) || (page === "executions" && path.startsWith("/x/"));
         return (
@@ -310,6 +319,9 @@ function useKeys(scope: Scope, help: () => void) {
         case "g d":
           void navigate({ to: `${at}/executions` as "/executions", search: {} });
           break;
+        case "g p":
+          if (scope.project) void navigate({ to: `${at}/pipelines` as "/" });
+          break;
         case "/": {
           const field = document.querySelector<HTMLElement>("[data-search]");
           if (!field) return;
@@ -321,5 +333,5 @@ function useKeys(scope: Scope, help: () => void) {
     };
     document.addEventListener("keydown", press);
     return () => document.removeEventListener("keydown", press);
-  }, [at, navigate]);
+  }, [at, scope.project, navigate]);
 }

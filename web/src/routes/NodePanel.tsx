@@ -3,6 +3,7 @@ import type { ExecutionTree, TreeNode } from "../lib/api";
 import { exact } from "../lib/time";
 import { title } from "../lib/tree";
 import { Status } from "../ui/Status";
+import { Tabs } from "../ui/Tabs";
 import { Took } from "../ui/Time";
 import { Approval } from "./Approval";
 import type { Selection } from "./Execution";
@@ -17,10 +18,15 @@ interface Props {
   refresh: () => void;
 }
 
+const tabs = [
+  ["log", "Log"],
+  ["details", "Details"],
+] as const;
+
 /** NodePanel shows one node of an execution: its log, and what is known of it. */
 export function NodePanel({ execution, node, selection, select, refresh }: Props) {
   const step = node.kind === "step";
-  const tab = step ? (selection.tab ?? "log") : "details";
+  const tab = selection.tab ?? "log";
   return (
     <section className="panel" aria-label={`Node ${title(node)}`}>
       <div className="row panel-head">
@@ -32,41 +38,19 @@ export function NodePanel({ execution, node, selection, select, refresh }: Props
       </div>
       {node.message && <p className="why">{node.message}</p>}
       {node.approval && <Approval execution={execution.id} node={node} asked={node.approval} answered={refresh} />}
-      {step && (
-        <div className="tabs" role="tablist" aria-label="What of it">
-          {(["log", "details"] as const).map((t) => (
-            <button
-              type="button"
-              key={t}
-              role="tab"
-              id={`tab-${t}`}
-              aria-selected={tab === t}
-              aria-controls="panel"
-              tabIndex={tab === t ? 0 : -1}
-              onClick={() => select({ tab: t })}
-              onKeyDown={(e) => {
-                if (e.key !== "ArrowRight" && e.key !== "ArrowLeft") return;
-                const other = t === "log" ? "details" : "log";
-                select({ tab: other });
-                document.getElementById(`tab-${other}`)?.focus();
-              }}
-            >
-              {t === "log" ? "Log" : "Details"}
-            </button>
-          ))}
-        </div>
-      )}
-      <div id="panel" {...(step && { role: "tabpanel", "aria-labelledby": `tab-${tab}` })} className="panel-body">
-        {tab === "log" ? (
-          node.startedAt ? (
+      {step ? (
+        <Tabs label="What of it" tabs={tabs} at={tab} go={(t) => select({ tab: t })}>
+          {tab === "details" ? (
+            <Details node={node} />
+          ) : node.startedAt ? (
             <LogView execution={execution.id} node={node} selection={selection} select={select} />
           ) : (
             <p className="empty">It hasn't begun, so it has no log.</p>
-          )
-        ) : (
-          <Details node={node} />
-        )}
-      </div>
+          )}
+        </Tabs>
+      ) : (
+        <Details node={node} />
+      )}
     </section>
   );
 }

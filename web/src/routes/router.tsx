@@ -51,6 +51,39 @@ const inProject = createRoute({
   component: executions,
 });
 
+const pipelines = createRoute({
+  getParentRoute: () => root,
+  path: "/o/$org/p/$project/pipelines",
+  component: lazyRouteComponent(() => import("./Pipelines"), "Pipelines"),
+});
+
+const pipelineTabs = ["runs", "yaml", "inputs", "triggers"] as const;
+export type PipelineTab = (typeof pipelineTabs)[number];
+
+const pipeline = createRoute({
+  getParentRoute: () => root,
+  path: "/o/$org/p/$project/pipelines/$pipeline",
+  validateSearch: (s: Search): { tab?: PipelineTab; line?: number } => ({
+    tab: pipelineTabs.find((t) => t === s.tab),
+    line: number(s.line),
+  }),
+  component: lazyRouteComponent(() => import("./Pipeline"), "PipelinePage"),
+});
+
+const runViews = ["form", "yaml"] as const;
+export type RunView = (typeof runViews)[number];
+
+const run = createRoute({
+  getParentRoute: () => root,
+  path: "/o/$org/p/$project/pipelines/$pipeline/run",
+  validateSearch: (s: Search): { inputSets?: string; fromExecution?: string; view?: RunView } => ({
+    inputSets: text(s.inputSets),
+    fromExecution: text(s.fromExecution),
+    view: runViews.find((v) => v === s.view),
+  }),
+  component: lazyRouteComponent(() => import("./Run"), "RunPage"),
+});
+
 const tabs = ["log", "details"] as const;
 export type Tab = (typeof tabs)[number];
 
@@ -76,7 +109,18 @@ const projectStart = createRoute({
 });
 
 export const router = createRouter({
-  routeTree: root.addChildren([start, login, inAccount, inOrg, inProject, projectStart, execution]),
+  routeTree: root.addChildren([
+    start,
+    login,
+    inAccount,
+    inOrg,
+    inProject,
+    projectStart,
+    pipelines,
+    pipeline,
+    run,
+    execution,
+  ]),
   defaultErrorComponent: ({ error, reset }) => <ProblemCard problem={error as Error} again={reset} />,
   defaultPreload: "intent",
 });

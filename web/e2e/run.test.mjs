@@ -1,0 +1,175 @@
+import assert from "node:assert/strict";
+import { after, before, test } from "node:test";
+import { launch, open } from "./browser.mjs";
+import { pipeline, script, stage, start } from "./server.mjs";
+
+let server;
+let browser;
+const ran = {};
+const project = "/o/default/p/default_project";
+
+const asking = (variables) =>
+  `pipeline: {name: Asking, identifier: asking, variables: [${variables.join(", ")}], stages: [${stage("say", [script("say", "echo image <+pipeline.variables.image> in <+pipeline.variables.where>")])}]}\n`;
+const variable = (name, value, type = "String") => `{name: ${name}, type: ${type}, value: ${JSON.stringify(value)}}`;
+const set = (id, variables) =>
+  `inputSet: {name: In ${id}, identifier: ${id}, orgIdentifier: default, projectIdentifier: default_project, pipeline: {identifier: asking, variables: [${variables.join(", ")}]}}\n`;
+
+before(async () => {
+  [server, browser] = await Promise.all([start(), launch()]);
+  await server.save(
+    pipeline("broken", [stage("build", [script("compile", "echo 'main.c: x is not declared' >&2; exit 3")])]),
+  );
+  await server.save(asking([variable("gone", "<+input>")]));
+  await server.save(set("old", [variable("gone", "x")]));
+  await server.save(
+    asking([
+      variable("image", "<+input>.regex(^[a-z]+:[0-9.]+$)"),
+      variable("where", "<+input>.default(eu).allowedValues(eu,us)"),
+      variable("key", "<+input>", "Secret"),
+      variable("features", "<+input>.default(a).selectManyFrom(a,b,c)"),
+    ]),
+  );
+  await server.save(set("staging", [variable("image", "nginx:1.27"), variable("where", "us")]));
+  await server.save(
+    "secret: {type: SecretText, name: Password, identifier: password, orgIdentifier: default, projectIdentifier: default_project, spec: {secretManagerIdentifier: harnessSecretManager, valueType: Inline, value: hush}}\n",
+  );
+  ran.broken = await server.finished((await server.run("broken")).id);
+});
+
+after(async () => {
+  await browser?.close();
+  await server?.stop();
+});
+
+/** on runs a test on a page of its own, which must have done nothing that it may not. */
+function on(name, body, options) {
+  test(name, async () => {
+    const opened = await open(browser, server, options);
+    try {
+      await body(opened);
+      assert.deepEqual(await opened.wrong(), []);
+    } catch (e) {
+      if (process.env.SHOTS)
+        await opened.page.screenshot({ path: `${process.env.SHOTS}/${name.replace(/\W+/g, "-")}.png` });
+      throw e;
+    } finally {
+      await opened.context.close();
+    }
+  });
+}
+
+on("a failed step's log is read once, however often it is shown", async ({ page, login }) => {
+  const asked = [];
+  page.on("request", (r) => /\/log\?from=0/.test(r.url()) && asked.push(r.url()));
+  await login(`/x/${ran.broken.id}`);
+  await page.getByRole("group", { name: "The end of its log" }).getByText("main.c").waitFor();
+  await page.getByRole("log").getByText("main.c").waitFor();
+  assert.equal(asked.length, 1, asked.join("\n"));
+});
+
+for (const colorScheme of ["light", "dark"]) {
+  on(
+    `a pipeline is found by keyboard, and shows what it is and has run, in the ${colorScheme}`,
+    async ({ page, login, accessible }) => {
+      await login(`${project}/executions`);
+      await page.getByRole("heading", { name: "Deployments" }).waitFor();
+      await page.keyboard.press("g");
+      await page.keyboard.press("p");
+      await page.getByRole("heading", { name: "Pipelines" }).waitFor();
+      await page.getByRole("link", { name: "#1 Failed" }).waitFor();
+      assert.deepEqual(await accessible(), []);
+      await page.keyboard.press("j");
+      await page.keyboard.press("j");
+      await page.keyboard.press("Enter");
+      await page.getByRole("heading", { name: "broken" }).waitFor();
+      assert.equal(await page.title(), "broken · Slipway");
+      await page.getByRole("link", { name: "broken #1" }).waitFor();
+      assert.deepEqual(await accessible(), []);
+      await page.getByRole("tab", { name: "Deployments" }).press("ArrowRight");
+      const yaml = page.getByRole("region", { name: "Its YAML" });
+      await yaml.getByText("identifier: broken").first().waitFor();
+      await yaml.getByRole("link", { name: "Line 1" }).click();
+      await page.waitForURL(/tab=yaml&line=1/);
+      assert.deepEqual(await accessible(), []);
+      await page.reload();
+      await page.locator(".marked", { hasText: "pipeline" }).waitFor();
+      await page.goto(`${project}/pipelines/asking?tab=inputs`);
+      await page.getByRole("row", { name: /In staging.*yes/ }).waitFor();
+      await page.getByRole("row", { name: /In old.*no.*variables.gone/ }).waitFor();
+      assert.deepEqual(await accessible(), []);
+      await page.getByRole("tab", { name: "Input sets" }).press("ArrowRight");
+      await page.getByText("it has no trigger").waitFor();
+    },
+    { colorScheme },
+  );
+}
+
+on("a pipeline and a scope without any are told of", async ({ page, login, expect }) => {
+  expect(/404 \(Not Found\)/);
+  await login(`${project}/pipelines/none`);
+  await page.getByRole("heading", { name: "There is nothing here" }).waitFor();
+  await page.goto("/o/default/p/another/pipelines");
+  await page.getByText("There is no pipeline here yet").waitFor();
+});
+
+for (const colorScheme of ["light", "dark"]) {
+  on(
+    `a pipeline is run by keyboard with what it asks for, in the ${colorScheme}`,
+    async ({ page, login, accessible, expect }) => {
+      expect(/400 \(Bad Request\)/);
+      await login(`${project}/pipelines/asking`);
+      await page.getByRole("heading", { name: "Asking" }).waitFor();
+      await page.keyboard.press("r");
+      await page.getByRole("heading", { name: "Run asking" }).waitFor();
+      const image = page.getByLabel("image");
+      await image.waitFor();
+      await page.getByRole("button", { name: "Run" }).press("Enter");
+      await page.locator("[aria-invalid=true]:focus").waitFor();
+      assert.equal(await image.evaluate((e) => e === document.activeElement), true);
+      await page.getByText("a value is needed").first().waitFor();
+      assert.deepEqual(await accessible(), []);
+      if (colorScheme === "dark") return;
+      await page.keyboard.type("not an image");
+      await page.locator("[id$=wrong]", { hasText: "a-z" }).waitFor();
+      await page.getByRole("button", { name: "Reset image" }).press("Enter");
+      await page.getByLabel("Input set", { exact: true }).selectOption("staging");
+      await page.getByRole("button", { name: "Add" }).press("Enter");
+      await page.waitForURL(/inputSets=staging/);
+      await page.getByText("from the input set staging").first().waitFor();
+      assert.equal(await image.inputValue(), "nginx:1.27");
+      const where = page.getByLabel("where", { exact: true });
+      assert.equal(await where.inputValue(), "us");
+      await where.selectOption("eu");
+      await page.getByLabel("key").fill("password");
+      await page.getByRole("checkbox", { name: "c" }).press("Space");
+      assert.deepEqual(await accessible(), []);
+      await page.getByText("What it would do").press("Enter");
+      await page.getByText("ShellScript").waitFor();
+      await page.getByRole("tab", { name: "Form" }).press("ArrowRight");
+      const yaml = page.getByLabel("Inputs as YAML");
+      assert.match(await yaml.inputValue(), /value: nginx:1.27.*value: eu\n.*value: a,c\n/s);
+      await yaml.fill((await yaml.inputValue()).replace("nginx:1.27", "apache:2.4"));
+      await page.getByRole("tab", { name: "YAML" }).press("ArrowLeft");
+      await page.getByText("from the YAML").first().waitFor();
+      await page.waitForFunction(() => document.querySelector("input[aria-required=true]").value === "apache:2.4");
+      const before = (await server.ask("GET", `/v1/executions?org=default&project=default_project&pipeline=asking`))
+        .executions.length;
+      await page.getByRole("button", { name: "Run" }).dblclick();
+      await page.getByRole("heading", { name: `Asking #${before + 1}` }).waitFor();
+      await page.getByRole("log").getByText("image apache:2.4 in eu").waitFor();
+      const after = (await server.ask("GET", `/v1/executions?org=default&project=default_project&pipeline=asking`))
+        .executions.length;
+      assert.equal(after, before + 1);
+    },
+    { colorScheme },
+  );
+}
+
+on("what isn't YAML, and what a pipeline that asks for nothing asks", async ({ page, login, expect }) => {
+  expect(/400 \(Bad Request\)/);
+  await login(`${project}/pipelines/asking/run?view=yaml`);
+  await page.getByLabel("Inputs as YAML").fill("a: [x");
+  await page.getByRole("alert").getByText("not YAML").first().waitFor();
+  await page.goto(`${project}/pipelines/broken/run`);
+  await page.getByText("It asks for nothing").waitFor();
+});
