@@ -127,7 +127,18 @@ func serviceAccount(cfg sdk.Config, session string) (sdk.CredentialsProvider, er
 type patient struct{ *retry.Standard }
 
 func newPatient() patient {
-	return patient{retry.NewStandard(func(o *retry.StandardOptions) { o.MaxAttempts = throttledAttempts })}
+	return patient{retry.NewStandard(again, func(o *retry.StandardOptions) { o.MaxAttempts = throttledAttempts })}
+}
+
+// again has requests sent again, besides those for which the SDK does that, which AWS
+// refuses for a reason that soon passes.
+func again(o *retry.StandardOptions) {
+	o.Retryables = append(o.Retryables, retry.IsErrorRetryableFunc(func(err error) sdk.Ternary {
+		if soon(err) {
+			return sdk.TrueTernary
+		}
+		return sdk.UnknownTernary
+	}))
 }
 
 // RetryDelay is the time before the next attempt, or why there is none.
@@ -140,7 +151,7 @@ func (p patient) RetryDelay(attempt int, err error) (time.Duration, error) {
 
 // retryer sends requests again as the connector says.
 func retryer(b task.AWSBackOff) sdk.Retryer {
-	return retry.NewStandard(func(o *retry.StandardOptions) {
+	return retry.NewStandard(again, func(o *retry.StandardOptions) {
 		o.MaxAttempts = b.Retries + 1
 		o.Backoff = retry.BackoffDelayerFunc(func(attempt int, _ error) (time.Duration, error) {
 			return delay(b, attempt, rand.Int64N), nil

@@ -126,7 +126,8 @@ func kindOf(err error) (fault.Code, []fault.FailureType) {
 // kind is what the codes with some beginnings mean.
 type kind struct {
 	begin []string
-	said  string // or what the message says
+	part  []string // or what is anywhere in them
+	said  string   // or what the message says
 	code  fault.Code
 	types []fault.FailureType
 }
@@ -134,6 +135,11 @@ type kind struct {
 func (k kind) has(err smithy.APIError) bool {
 	for _, b := range k.begin {
 		if strings.HasPrefix(err.ErrorCode(), b) {
+			return true
+		}
+	}
+	for _, p := range k.part {
+		if strings.Contains(err.ErrorCode(), p) {
 			return true
 		}
 	}
@@ -149,25 +155,25 @@ func kinds() []kind {
 		{
 			begin: []string{
 				"ExpiredToken", "InvalidClientTokenId", "UnrecognizedClient", "SignatureDoesNotMatch", "InvalidSignature", "InvalidAccessKeyId",
-				"IncompleteSignature", "MissingAuthenticationToken", "AuthFailure", "InvalidIdentityToken", "RequestExpired",
+				"IncompleteSignature", "MissingAuthenticationToken", "AuthFailure", "InvalidIdentityToken", "InvalidToken", "RequestExpired",
 			},
 			code: fault.Unavailable, types: []fault.FailureType{fault.Authentication},
 		},
 		{
-			begin: []string{"LimitExceeded", "ServiceQuotaExceeded", "CodeStorageExceeded", "ResourceLimitExceeded", "RESOURCE:", "InsufficientInstanceCapacity", "Insufficient"},
-			code:  fault.Unavailable, types: []fault.FailureType{fault.ResourceLimitsFailure},
+			begin: passing(), said: crowded, // another call changes it just now
+			code: fault.Unavailable, types: []fault.FailureType{fault.RetryableTransientFailure},
 		},
 		{
-			begin: []string{"Invalid", "Validation", "ClientException", "MalformedPolicy", "RequestTooLarge", "RequestEntityTooLarge"},
+			begin: []string{"Invalid", "Validation", "ClientException", "InsufficientCapabilities", "MalformedPolicy", "RequestTooLarge", "RequestEntityTooLarge"},
 			code:  fault.Invalid, types: []fault.FailureType{fault.ConfigurationFailure},
 		},
 		{
-			begin: []string{"ResourceContention"}, // of Auto Scaling: another call changes it just now
-			code:  fault.Unavailable, types: []fault.FailureType{fault.RetryableTransientFailure},
+			begin: []string{"ServiceQuotaExceeded", "CodeStorageExceeded", "RESOURCE:", "Insufficient", "TooMany"}, part: []string{"LimitExceeded", "LimitReached"},
+			code: fault.Unavailable, types: []fault.FailureType{fault.ResourceLimitsFailure},
 		},
 		{
-			begin: []string{"ResourceNotFound", "ImageNotFound", "RepositoryNotFound", "NoSuchBucket", "NoSuchKey", "NotFound", "ClusterNotFound", "ServiceNotFound", "TargetGroupNotFound", "ListenerNotFound", "RuleNotFound"},
-			code:  fault.NotFound, types: []fault.FailureType{fault.ConfigurationFailure},
+			begin: []string{"NoSuch"}, part: []string{"NotFound"},
+			code: fault.NotFound, types: []fault.FailureType{fault.ConfigurationFailure},
 		},
 	}
 }
@@ -191,4 +197,29 @@ func Throttled(err error) bool {
 		}
 	}
 	return false
+}
+
+// passing are the codes by which AWS refuses a call because another one is at work on
+// the same thing: Auto Scaling's, and Application Auto Scaling's.
+func passing() []string { return []string{"ResourceContention", "ConcurrentUpdateException"} }
+
+// crowded is what ECS says, by the code of any wrong request, where other calls register
+// task definitions of the same family.
+const crowded = "Too many concurrent attempts to create a new revision"
+
+// What is said of a role that was just made, which a service can't assume yet.
+const (
+	unknownRole = "cannot be assumed by Lambda"
+	unknownLink = "Unable to assume the service linked role"
+)
+
+// soon says whether AWS refused a call, which has done nothing, for a reason that
+// passes within seconds.
+func soon(err error) bool {
+	var api smithy.APIError
+	if !errors.As(err, &api) {
+		return false
+	}
+	said := func(text string) bool { return strings.Contains(api.ErrorMessage(), text) }
+	return slices.Contains(passing(), api.ErrorCode()) || slices.ContainsFunc([]string{crowded, unknownRole, unknownLink}, said)
 }

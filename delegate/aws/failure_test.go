@@ -50,6 +50,9 @@ func TestFailureTypes(t *testing.T) {
 		"AccessDeniedException": fault.Authorization, "UnauthorizedOperation": fault.Authorization, "AccessDenied": fault.Authorization,
 		"ExpiredTokenException": fault.Authentication, "InvalidClientTokenId": fault.Authentication, "SignatureDoesNotMatch": fault.Authentication,
 		"LimitExceededException": fault.ResourceLimitsFailure, "CodeStorageExceededException": fault.ResourceLimitsFailure, "ServiceQuotaExceededException": fault.ResourceLimitsFailure,
+		"VcpuLimitExceeded": fault.ResourceLimitsFailure, "ENILimitReachedException": fault.ResourceLimitsFailure, "InsufficientInstanceCapacity": fault.ResourceLimitsFailure, "TooManyTargetGroups": fault.ResourceLimitsFailure,
+		"InsufficientCapabilitiesException": fault.ConfigurationFailure, "LoadBalancerNotFound": fault.ConfigurationFailure, "ChangeSetNotFound": fault.ConfigurationFailure, "NoSuchKey": fault.ConfigurationFailure,
+		"InvalidAMIID.NotFound": fault.ConfigurationFailure, "InvalidToken": fault.Authentication, "ResourceContention": fault.RetryableTransientFailure, "ConcurrentUpdateException": fault.RetryableTransientFailure,
 		"InvalidParameterValueException": fault.ConfigurationFailure, "ValidationError": fault.ConfigurationFailure, "InvalidParameterException": fault.ConfigurationFailure,
 		"ThrottlingException": fault.RetryableTransientFailure, "TooManyRequestsException": fault.RetryableTransientFailure, "RequestLimitExceeded": fault.RetryableTransientFailure, "SlowDown": fault.RetryableTransientFailure,
 		"SomethingElse": fault.Unknown,
@@ -76,6 +79,7 @@ func TestFailureTypes(t *testing.T) {
 		"a request without a member": {lacking("Family", "ContainerDefinitions"), fault.ConfigurationFailure},
 		"no connection":              {errors.New("dial tcp: no such host"), fault.Connectivity},
 		"no credentials":             {errors.New("operation error ECS: CreateService, get identity: get credentials: failed to refresh cached credentials, no EC2 IMDS role found"), fault.Authentication},
+		"a crowded family":           {answered(400, "ClientException", "Too many concurrent attempts to create a new revision of the specified family."), fault.RetryableTransientFailure},
 		"by the message":             {answered(400, "ClientException", "User: x is not authorized to perform: iam:PassRole"), fault.Authorization},
 	} {
 		if got := fault.Failures(failed(t.Context(), "x", c.err, func(context.Context) string { return "" }))[0]; got != c.want {
@@ -113,5 +117,24 @@ func TestTagsAndTokens(t *testing.T) {
 	}
 	if got := session(strings.Repeat("a/", 50)); len(got) != 64 || strings.Contains(got, "/") || !strings.HasPrefix(got, "slipway-a_") {
 		t.Errorf("session %q", got)
+	}
+}
+
+// What AWS refuses only for now is sent again, also where the connector says how often.
+func TestRefusedForNow(t *testing.T) {
+	t.Parallel()
+	for _, r := range []interface{ IsErrorRetryable(err error) bool }{newPatient(), retryer(task.AWSBackOff{Strategy: "FixedDelayBackoffStrategy", Retries: 1})} {
+		for message, want := range map[string]bool{
+			"Too many concurrent attempts to create a new revision of the specified family.": true,
+			"The role defined for the function cannot be assumed by Lambda.":                 true,
+			"The role arn:aws:iam::1:role/x is invalid.":                                     false,
+		} {
+			if got := r.IsErrorRetryable(answered(400, "InvalidParameterValueException", message)); got != want {
+				t.Errorf("%T sends a call again of which AWS says %q: %v; want %v", r, message, got, want)
+			}
+		}
+		if !r.IsErrorRetryable(answered(400, "ConcurrentUpdateException", "There is already a pending update.")) || r.IsErrorRetryable(answered(400, "ValidationException", "no")) {
+			t.Errorf("%T doesn't go by the code", r)
+		}
 	}
 }
