@@ -118,6 +118,9 @@ func (s *session) create(ctx context.Context, w *wanted, definition string) (*ty
 // can't be changed.
 func (s *session) update(ctx context.Context, live *types.Service, in *ecs.UpdateServiceInput) (*types.Service, error) {
 	in.Cluster, in.Service = &s.name, live.ServiceName
+	if in.CapacityProviderStrategy != nil && !alike(in.CapacityProviderStrategy, live.CapacityProviderStrategy) {
+		in.ForceNewDeployment = true // else ECS refuses it
+	}
 	s.touch(sdk.ToString(live.ServiceName))
 	out, err := s.ecs.UpdateService(ctx, in)
 	if err != nil {
@@ -221,6 +224,14 @@ func snapshot(one *types.Service) *ecs.UpdateServiceInput {
 		in.ServiceConnectConfiguration, in.VolumeConfigurations, in.VpcLatticeConfigurations = d.ServiceConnectConfiguration, listed(d.VolumeConfigurations), listed(d.VpcLatticeConfigurations)
 	}
 	return in
+}
+
+// alike says whether two strategies choose the same capacity providers, in whatever
+// order they name them.
+func alike(a, b []types.CapacityProviderStrategyItem) bool {
+	return len(a) == len(b) && !slices.ContainsFunc(a, func(one types.CapacityProviderStrategyItem) bool {
+		return !slices.ContainsFunc(b, func(other types.CapacityProviderStrategyItem) bool { return same(one, other) })
+	})
 }
 
 // listed is a list that is said to be empty if it is: an update takes a nil one

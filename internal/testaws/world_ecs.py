@@ -812,6 +812,11 @@ def create_service(self):
     return ActionResult({"service": service.describe(True)})
 
 
+def providers(spec):
+    items = spec.get("capacityProviderStrategy") or []
+    return sorted((item["capacityProvider"], item.get("weight", 0), item.get("base", 0)) for item in items)
+
+
 def update_service(self):
     wanted = plain(self.params)
     cluster = cluster_of(self, wanted)
@@ -824,6 +829,11 @@ def update_service(self):
         wanted["taskDefinition"] = usable(self.ecs_backend, wanted["taskDefinition"]).arn
     if desired is not None and service.scheduling_strategy == "DAEMON":
         raise invalid("The desired count can't be set for a service with the DAEMON scheduling strategy.")
+    if "capacityProviderStrategy" in wanted and not force and providers(wanted) != providers(service.spec):
+        raise invalid(
+            "When switching from launch type to capacity provider strategy on an existing service, or making a change to a "
+            "capacity provider strategy on a service that is already using one, you must force a new deployment."
+        )
     spec = {**service.spec, **wanted}
     if wanted.get("capacityProviderStrategy"):
         service.launch_type = spec.pop("launchType", None) or getattr(service, "launch_type", None)
