@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"slices"
+	"strconv"
 	"strings"
 	"time"
 
@@ -170,9 +171,9 @@ func (s *session) settle(ctx context.Context, name string) error {
 // steady judges a group.
 func (s *session) steady(ctx context.Context, one types.AutoScalingGroup) (awswait.State, error) {
 	serving, coming := serving(one)
-	desired := int(sdk.ToInt32(one.DesiredCapacity))
-	state := awswait.State{Progress: fmt.Sprintf("%d/%d instances are healthy", len(serving), desired)}
-	if len(serving) < desired || coming > 0 {
+	has, desired := capacity(one, serving), int(sdk.ToInt32(one.DesiredCapacity))
+	state := awswait.State{Progress: fmt.Sprintf("%d/%d instances are healthy", has, desired)}
+	if has < desired || coming > 0 {
 		return state, nil
 	}
 	for _, group := range one.TargetGroupARNs {
@@ -180,7 +181,7 @@ func (s *session) steady(ctx context.Context, one types.AutoScalingGroup) (awswa
 		if err != nil {
 			return state, err
 		}
-		if h.Healthy+h.Unchecked < desired {
+		if h.Healthy+h.Unchecked < min(len(serving), desired) {
 			state.Progress += fmt.Sprintf(", %d of them in the target group %s", h.Healthy, group)
 			return state, nil
 		}
@@ -201,6 +202,23 @@ func serving(one types.AutoScalingGroup) (ids []string, coming int) {
 		}
 	}
 	return ids, coming
+}
+
+// capacity is how much of what a group desires some of its machines are: each is one of
+// it, unless a mixed instances policy gives weights to types of machines.
+func capacity(one types.AutoScalingGroup, ids []string) int {
+	n := 0
+	for _, i := range one.Instances {
+		if !slices.Contains(ids, sdk.ToString(i.InstanceId)) {
+			continue
+		}
+		weight, err := strconv.Atoi(sdk.ToString(i.WeightedCapacity))
+		if err != nil {
+			weight = 1 // it has none
+		}
+		n += weight
+	}
+	return n
 }
 
 // explained says what the group has failed to do lately.

@@ -248,14 +248,9 @@ func (s *session) early(ctx context.Context, name string, r types.InstanceRefres
 	})
 }
 
-// servingOf is how many machines of a version serve.
+// servingOf is how much of what a group desires the machines of a version are that serve.
 func (*session) servingOf(one types.AutoScalingGroup, v version) int {
 	ids, _ := serving(one)
-	n := 0
-	for _, i := range one.Instances {
-		if v.named(i.LaunchTemplate) && slices.Contains(ids, sdk.ToString(i.InstanceId)) {
-			n++
-		}
-	}
-	return n
+	one.Instances = slices.DeleteFunc(slices.Clone(one.Instances), func(i types.Instance) bool { return !v.named(i.LaunchTemplate) })
+	return capacity(one, ids)
 }

@@ -86,6 +86,7 @@ func (s *session) newVersion(ctx context.Context, w *wanted) (version, error) {
 	if err != nil {
 		return version{}, s.Failed(ctx, "ec2:CreateLaunchTemplateVersion", err)
 	}
+	s.doubted(out.Warning)
 	v := versionOf(*out.LaunchTemplateVersion)
 	v.Image, v.said = sdk.ToString(w.template.LaunchTemplateData.ImageId), said
 	s.Say("Created new version for launchTemplate %s: %s", w.name, v.Number)
@@ -103,10 +104,21 @@ func (s *session) newTemplate(ctx context.Context, w *wanted, said string) (vers
 		return version{}, s.Failed(ctx, "ec2:CreateLaunchTemplate", err)
 	}
 	s.Say("Created launchTemplate %s", w.name)
+	s.doubted(out.Warning)
 	return version{
 		ID: sdk.ToString(out.LaunchTemplate.LaunchTemplateId), Number: number(out.LaunchTemplate.LatestVersionNumber),
 		Image: sdk.ToString(w.template.LaunchTemplateData.ImageId), said: said,
 	}, nil
+}
+
+// doubted warns of what EC2 takes in a template although no machine will start by it.
+func (s *session) doubted(w *ec2types.ValidationWarning) {
+	if w == nil {
+		return
+	}
+	for _, e := range w.Errors {
+		s.Warn("EC2 says of the launch template: %s: %s", sdk.ToString(e.Code), sdk.ToString(e.Message))
+	}
 }
 
 // tagged are the tags of what a call makes with more for the template itself, which
