@@ -60,7 +60,7 @@ func newAccount(t *testing.T) *account {
 	a.kind = awslambda.Kind(awslambda.Config{Accesses: access, Pace: awswait.Every(20 * time.Millisecond)})
 	a.bucket(bucket, testaws.Region)
 	a.Role("web")
-	w.UnderPolicy("../../docs/lambda.md", "lambda:ListTags", "ecr:CreateRepository", "ecr:PutImage")
+	w.UnderPolicy("../../docs/lambda.md", "ecr:CreateRepository", "ecr:PutImage")
 	return a
 }
 

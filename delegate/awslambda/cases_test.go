@@ -633,3 +633,14 @@ func TestTheEndOfTheTime(t *testing.T) {
 	a.Go()
 	back()
 }
+
+// A role that was made a moment ago can't be assumed yet, and a function that was made a
+// moment ago isn't known yet: neither fails the step.
+func TestWhatWasJustMade(t *testing.T) {
+	t.Parallel()
+	a := newAccount(t)
+	a.Fail("lambda:CreateFunction", testaws.Fault{Code: "InvalidParameterValueException", Message: "The role defined for the function cannot be assumed by Lambda.", Times: 1})
+	a.Fail("lambda:GetFunctionConfiguration", testaws.Fault{Code: "ResourceNotFoundException", Message: "Function not found", Times: 2})
+	a.stage("e1", "web-1.zip").good(lane.OpDeploy, 0)
+	a.want("1", "1")
+}

@@ -2,6 +2,7 @@ package awslambda
 
 import (
 	"context"
+	"time"
 
 	sdk "github.com/aws/aws-sdk-go-v2/aws"
 	"github.com/aws/aws-sdk-go-v2/service/lambda"
@@ -15,17 +16,24 @@ import (
 // tries is how often a change is made that somebody else's has come before.
 const tries = 3
 
+// unseen is how long a function, or a version, that was just made may be missing in the
+// answers of Lambda.
+const unseen = 20 * time.Second
+
 // settled waits until a function, or a version of it, goes through no change. A
 // change that failed is an error only if it was ours.
 func (s *session) settled(ctx context.Context, name, version string, ours bool) (*lambda.GetFunctionConfigurationOutput, error) {
 	var found *lambda.GetFunctionConfigurationOutput
 	wait := awswait.Wait{Pace: s.cfg.Pace, Log: s.Env.Log(s.Unit)}
+	began := time.Now()
 	err := awswait.Until(ctx, wait, func(ctx context.Context) (awswait.State, error) {
 		out, err := s.client.GetFunctionConfiguration(ctx, &lambda.GetFunctionConfigurationInput{FunctionName: &name, Qualifier: some(version)})
-		if err != nil {
-			if aws.Throttled(err) {
-				return awswait.State{}, err
-			}
+		switch {
+		case ours && aws.Is(err, notFound) && time.Since(began) < unseen:
+			return awswait.State{Progress: "Waiting for Lambda to know function " + name}, nil
+		case aws.Throttled(err):
+			return awswait.State{}, err
+		case err != nil:
 			return awswait.State{}, s.failed(ctx, "GetFunctionConfiguration", err)
 		}
 		found = out
@@ -54,7 +62,14 @@ func changing(name string, f *lambda.GetFunctionConfigurationOutput, ours bool) 
 // lost.
 func (s *session) change(ctx context.Context, operation, name string, call func(revision *string) error) (*lambda.GetFunctionConfigurationOutput, error) {
 	var err error
-	for range tries {
+	for n := range tries {
+		if n > 0 { // what Lambda says of the other change may come late
+			select {
+			case <-ctx.Done():
+				return nil, context.Cause(ctx)
+			case <-time.After(s.cfg.Pace(time.Minute)):
+			}
+		}
 		var now *lambda.GetFunctionConfigurationOutput
 		if now, err = s.settled(ctx, name, "", false); err != nil {
 			return nil, err

@@ -55,6 +55,9 @@ func (s *session) remove(ctx context.Context, b before) (task.Result, error) {
 		s.Say("Function %s isn't there, as before the stage", b.Function)
 	case err != nil:
 		return task.Result{}, s.failed(ctx, "GetFunction", err)
+	case out.TagsError != nil:
+		return task.Result{}, fault.New(fault.Unavailable, "function %s may be one that this stage has made, but its tags, which would say so, can't be read: %s: %s; the caller needs lambda:ListTags",
+			b.Function, sdk.ToString(out.TagsError.ErrorCode), sdk.ToString(out.TagsError.Message)).Causing(fault.Authorization)
 	case out.Tags[aws.ExecutionTag] != s.cfg.Accesses.Tags(s.work)[aws.ExecutionTag]:
 		s.Say("Function %s wasn't there before the stage, but its tag %s is %q: it isn't deleted", b.Function, aws.ExecutionTag, out.Tags[aws.ExecutionTag])
 		return executor.Succeed(map[string]any{"functionName": short(b.Function)})

@@ -84,6 +84,9 @@ func (s Stacks) Look(ctx context.Context, name string) (*types.Stack, error) {
 	if err != nil {
 		return nil, s.Failed(ctx, "DescribeStacks", err)
 	}
+	if len(out.Stacks) == 0 {
+		return nil, nil //nolint:nilnil // see above
+	}
 	return &out.Stacks[0], nil
 }
 
