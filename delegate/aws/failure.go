@@ -207,11 +207,15 @@ func passing() []string { return []string{"ResourceContention", "ConcurrentUpdat
 // task definitions of the same family.
 const crowded = "Too many concurrent attempts to create a new revision"
 
-// What is said of a role that was just made, which a service can't assume yet.
-const (
-	unknownRole = "cannot be assumed by Lambda"
-	unknownLink = "Unable to assume the service linked role"
-)
+// fresh is what services say of what was just made, and hasn't come to them yet: roles,
+// what these may do, instance profiles and launch templates.
+func fresh() []string {
+	return []string{
+		"cannot be assumed by Lambda", "The provided execution role does not have permissions", // of Lambda
+		"Unable to assume the service linked role", "ECS was unable to assume the role",
+		"Invalid IAM Instance Profile", "The specified launch template, with template ID", // of Auto Scaling
+	}
+}
 
 // soon says whether AWS refused a call, which has done nothing, for a reason that
 // passes within seconds.
@@ -221,5 +225,5 @@ func soon(err error) bool {
 		return false
 	}
 	said := func(text string) bool { return strings.Contains(api.ErrorMessage(), text) }
-	return slices.Contains(passing(), api.ErrorCode()) || slices.ContainsFunc([]string{crowded, unknownRole, unknownLink}, said)
+	return slices.Contains(passing(), api.ErrorCode()) || said(crowded) || slices.ContainsFunc(fresh(), said)
 }

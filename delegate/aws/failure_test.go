@@ -125,9 +125,10 @@ func TestRefusedForNow(t *testing.T) {
 	t.Parallel()
 	for _, r := range []interface{ IsErrorRetryable(err error) bool }{newPatient(), retryer(task.AWSBackOff{Strategy: "FixedDelayBackoffStrategy", Retries: 1})} {
 		for message, want := range map[string]bool{
-			"Too many concurrent attempts to create a new revision of the specified family.": true,
-			"The role defined for the function cannot be assumed by Lambda.":                 true,
-			"The role arn:aws:iam::1:role/x is invalid.":                                     false,
+			"Too many concurrent attempts to create a new revision of the specified family.":                                                                     true,
+			"The role defined for the function cannot be assumed by Lambda.":                                                                                     true,
+			"You must use a valid fully-formed launch template. Value (web) for parameter iamInstanceProfile.name is invalid. Invalid IAM Instance Profile name": true,
+			"The role arn:aws:iam::1:role/x is invalid.":                                                                                                         false,
 		} {
 			if got := r.IsErrorRetryable(answered(400, "InvalidParameterValueException", message)); got != want {
 				t.Errorf("%T sends a call again of which AWS says %q: %v; want %v", r, message, got, want)

@@ -150,6 +150,9 @@ func (s *session) restoreLatest(ctx context.Context, b before, from *lambda.GetF
 	s.Say("Function %s gets the configuration of version %s", name, version)
 	in := configured(name, from.Configuration)
 	in.Description = &b.Description
+	if in.SnapStart != nil && now.SnapStart != nil && in.SnapStart.ApplyOn == now.SnapStart.ApplyOn {
+		in.SnapStart = nil // not every runtime and region takes it, also where it is off
+	}
 	_, err = s.change(ctx, "UpdateFunctionConfiguration", name, func(revision *string) error {
 		in.RevisionId = revision
 		_, err := s.client.UpdateFunctionConfiguration(ctx, in)
