@@ -1,6 +1,7 @@
 package access
 
 import (
+	"slices"
 	"strings"
 
 	"github.com/slipway-cd/slipway/pkg/access/action"
@@ -14,6 +15,38 @@ type Resource struct {
 	Type  action.Type // empty: what the action's entry says
 	Scope ref.Scope
 	ID    string // empty: none in particular, as in lists
+	// Attribute gives the values of an attribute, such as a connector's category.
+	// It is asked only where a right has a condition; nil: there are none.
+	Attribute func(name string) []string
+}
+
+// Selector is a part of the resources of a right: those of a type, of which it
+// may want some by their identifiers, or those whose attribute has one of some
+// values.
+type Selector struct {
+	Type      action.Type
+	IDs       []string
+	Attribute string
+	Values    []string
+}
+
+func (s Selector) has(t action.Type, on Resource) bool {
+	switch {
+	case s.Type != t:
+		return false
+	case s.Attribute != "":
+		if on.Attribute == nil {
+			return false
+		}
+		for _, have := range on.Attribute(s.Attribute) {
+			key, _, _ := strings.Cut(have, ":")
+			if slices.Contains(s.Values, have) || s.Attribute == "tag" && slices.Contains(s.Values, key) {
+				return true
+			}
+		}
+		return false
+	}
+	return len(s.IDs) == 0 || slices.Contains(s.IDs, on.ID)
 }
 
 // Owner is the identifier that resource groups name for a document: its own, or
@@ -41,6 +74,7 @@ type Right struct {
 	By          string // what gives it, for people
 	Permissions action.Set
 	Within      []Extent
+	Only        []Selector // any of them; none: whatever there is
 }
 
 // Legacy is the right of a token that belongs to no user or service account of
@@ -69,7 +103,7 @@ func Decide(rights []Right, do action.Entry, on Resource) Decision {
 	}
 	for _, r := range rights {
 		for _, p := range wanted {
-			if r.allows(p, on) {
+			if r.allows(p, t, on) {
 				return Decision{Allowed: true, By: r.By}
 			}
 		}
@@ -77,16 +111,10 @@ func Decide(rights []Right, do action.Entry, on Resource) Decision {
 	return Decision{Missing: wanted}
 }
 
-func (r Right) allows(p action.Permission, on Resource) bool {
-	if !r.Permissions.Has(p) {
-		return false
-	}
-	for _, e := range r.Within {
-		if e.has(on.Scope) {
-			return true
-		}
-	}
-	return false
+func (r Right) allows(p action.Permission, t action.Type, on Resource) bool {
+	return r.Permissions.Has(p) &&
+		slices.ContainsFunc(r.Within, func(e Extent) bool { return e.has(on.Scope) }) &&
+		(len(r.Only) == 0 || slices.ContainsFunc(r.Only, func(s Selector) bool { return s.has(t, on) }))
 }
 
 // Refusal is the error of a decision that doesn't allow: it names who was

@@ -28,6 +28,18 @@ func TestDecide(t *testing.T) {
 	executor := access.Right{By: "executor", Permissions: permissions("core_pipeline_view", "core_pipeline_execute"), Within: []access.Extent{{Scope: web}}}
 	orgOnly := access.Right{By: "org", Permissions: action.Every(), Within: []access.Extent{{Scope: org}}}
 	connectors := access.Right{By: "connectors", Permissions: permissions("core_connector_edit"), Within: []access.Extent{{Scope: account, Children: true}}}
+	some := access.Right{By: "some", Permissions: action.Every(), Within: []access.Extent{{Scope: web}}, Only: []access.Selector{
+		{Type: "SECRET", IDs: []string{"key"}}, {Type: "CONNECTOR", Attribute: "category", Values: []string{"CODE_REPO", "TICKETING"}},
+		{Type: action.Pipeline, Attribute: "tag", Values: []string{"team"}}, {Type: "FILE"},
+	}}
+	having := func(id, name string, values ...string) access.Resource {
+		return access.Resource{Scope: web, ID: id, Attribute: func(n string) []string {
+			if n == name {
+				return values
+			}
+			return nil
+		}}
+	}
 	for _, c := range []struct {
 		name    string
 		rights  []access.Right
@@ -51,6 +63,15 @@ func TestDecide(t *testing.T) {
 		{"of another kind", []access.Right{connectors}, action.EntitySave, access.Resource{Type: "SECRET", Scope: web}, "", "core_secret_create"},
 		{"another verb", []access.Right{connectors}, action.EntityDelete, access.Resource{Type: "CONNECTOR", Scope: web}, "", "core_connector_delete"},
 		{"what isn't a matter of permissions", nil, action.ApprovalAnswer, access.Resource{Scope: web}, "", ""},
+		{"a resource by its identifier", []access.Right{some}, action.SecretEdit, access.Resource{Scope: web, ID: "key"}, "some", ""},
+		{"another identifier", []access.Right{some}, action.SecretEdit, access.Resource{Scope: web, ID: "lock"}, "", "core_secret_edit"},
+		{"a type as a whole", []access.Right{some}, action.FileView, access.Resource{Scope: web, ID: "/x"}, "some", ""},
+		{"another type", []access.Right{some}, action.TemplateEdit, access.Resource{Scope: web, ID: "key"}, "", "core_template_edit"},
+		{"an attribute", []access.Right{some}, action.ConnectorTest, having("x", "category", "TICKETING"), "some", ""},
+		{"another value of it", []access.Right{some}, action.ConnectorTest, having("x", "category", "MONITORING"), "", "core_connector_access"},
+		{"an attribute that isn't known", []access.Right{some}, action.ConnectorTest, access.Resource{Scope: web, ID: "x"}, "", "core_connector_access"},
+		{"a tag by its key", []access.Right{some}, action.PipelineRun, having("x", "tag", "a:b", "team:web"), "some", ""},
+		{"and not by a part of it", []access.Right{some}, action.PipelineRun, having("x", "tag", "teams:web"), "", "core_pipeline_execute"},
 		{"an action that there isn't", []access.Right{legacy}, "robot.dance", access.Resource{Scope: web}, "", ""},
 		{"a type that there isn't", []access.Right{legacy}, action.EntityView, access.Resource{Type: "ROBOT", Scope: web}, "", ""},
 	} {

@@ -193,13 +193,26 @@ func named(all []Permission, names ...string) []Permission {
 // of finds the permissions of a type for a verb; where a type doesn't tell
 // between several, one stands for all: who manages freezes sees them.
 func of(all []Permission, t Type, verb Verb) []Permission {
-	words := map[Verb][]string{
-		View: {"view"}, Save: {"edit", "create", "manage"}, Delete: {"delete", "manage"},
-	}[verb]
 	var out []Permission
-	for _, word := range words {
-		for _, p := range all {
-			if p.Type == t && strings.HasSuffix(p.Name, "_"+word) {
+	for _, p := range all {
+		if p.Type != t {
+			continue
+		}
+		switch word := p.Name[strings.LastIndexByte(p.Name, '_')+1:]; word {
+		case "view":
+			if verb == View {
+				out = append(out, p)
+			}
+		case "edit", "create":
+			if verb == Save {
+				out = append(out, p)
+			}
+		case "delete":
+			if verb == Delete {
+				out = append(out, p)
+			}
+		case "manage":
+			if verb != View {
 				out = append(out, p)
 			}
 		}
