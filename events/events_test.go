@@ -54,7 +54,7 @@ func setup(t *testing.T) *bench {
 	b := &bench{Local: local, open: map[string]string{}}
 	user := b.mint(t, store.TokenUser)
 	agent := b.mint(t, store.TokenDelegate)
-	token, err := access.Verify(t.Context(), local.Store, agent)
+	token, err := access.Verify(t.Context(), local.Store, agent, time.Now())
 	if err != nil {
 		t.Fatal(err)
 	}

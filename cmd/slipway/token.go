@@ -11,6 +11,7 @@ import (
 
 	"github.com/slipway-cd/slipway/pkg/api"
 	"github.com/slipway-cd/slipway/pkg/apiclient"
+	"github.com/slipway-cd/slipway/pkg/fault"
 	"github.com/slipway-cd/slipway/pkg/ref"
 	"github.com/slipway-cd/slipway/pkg/store"
 )
@@ -38,13 +39,21 @@ func tokenCreateCommand(a *app) *cobra.Command {
 	in := api.CreateToken{Kind: store.TokenUser}
 	var delegate bool
 	var binding store.Binding
+	var lasts time.Duration
 	c := &cobra.Command{
 		Use: "create NAME", Short: "Make a token and show it, once", Args: cobra.ExactArgs(1),
 		Long: "Create makes a token for the account, or for what --org and --project name, and shows it. It can't be shown again.\n\n" +
+			"With --user or --service-account its bearer may what that one may by roles, within that scope, for 30 days or as --expires says. " +
+			"Without them it is of whoever makes it: a token that is nobody's makes others that are, and those may do everything within their scope.\n\n" +
 			"The delegates of a token with --tags have its name, and of these tags some, or all if they say none. Without it they say what they like.",
-		Example: "  slipway token create --delegate my-cluster --tags my-cluster,prod\n  slipway token create ci --actor ci --org default --project default_project",
+		Example: "  slipway token create --delegate my-cluster --tags my-cluster,prod\n  slipway token create ci --actor ci --org default --project default_project\n  slipway token create ci --service-account ci --org default --project web --expires 720h",
 		RunE: func(c *cobra.Command, args []string) error {
 			in.Name = args[0]
+			if c.Flags().Changed("expires") {
+				if in.Hours = int(lasts / time.Hour); in.Hours < 1 || lasts%time.Hour != 0 {
+					return fault.New(fault.Invalid, "--expires is %s; want whole hours, e.g. 720h", lasts)
+				}
+			}
 			if delegate {
 				in.Kind = store.TokenDelegate
 			}
@@ -58,6 +67,9 @@ func tokenCreateCommand(a *app) *cobra.Command {
 	c.Flags().BoolVar(&delegate, "delegate", false, "for a delegate, not for the API")
 	c.Flags().StringSliceVar(&binding.Tags, "tags", nil, "of a delegate's token: the only tags that its delegates have, and NAME their only name; \"\" for no tags")
 	c.Flags().BoolVar(&binding.NamedSecrets, "named-secrets", false, "of a delegate's token, bound as with --tags: of the secrets that fetched files name, its delegates get only those that documents name too")
+	c.Flags().StringVar(&in.User, "user", "", "the user whose it is")
+	c.Flags().StringVar(&in.ServiceAccount, "service-account", "", "the service account whose it is: of the token's scope, or e.g. account.ci")
+	c.Flags().DurationVar(&lasts, "expires", 0, "how long it opens anything, e.g. 720h")
 	c.Flags().StringVar(&in.Actor, "actor", "", "who the bearer is, for audits; you if empty")
 	return c
 }
@@ -119,8 +131,14 @@ func (a *app) tokens(ctx context.Context, kind store.TokenKind, revoked bool) er
 		var rows [][]string
 		for _, t := range all {
 			state := "valid"
-			if t.Revoked {
+			switch {
+			case t.Revoked:
 				state = "revoked"
+			case t.ExpiresAt.IsZero():
+			case t.ExpiresAt.Before(time.Now()):
+				state = "ended"
+			default:
+				state = "until " + t.ExpiresAt.Local().Format(time.DateOnly)
 			}
 			rows = append(rows, []string{t.ID, t.Name, t.Actor, scopeName(ref.Scope{Org: t.Org, Project: t.Project}), state, boundTo(t), age(t.CreatedAt, time.Now())})
 		}

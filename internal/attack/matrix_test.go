@@ -153,6 +153,8 @@ func rows() map[string]row {
 		"loginByToken":                   {body: `{"token":"x"}`, proof: "pkg/api/sessions_test.go: TestSessionsComeFromTheConsoleAlone; pkg/api/sessions_test.go: TestWhereSessionsAreOpened"},
 		"logout":                         {proof: "pkg/api/sessions_test.go: TestASessionHasTheRightsOfItsToken; pkg/api/sessions_test.go: TestSessionsComeFromTheConsoleAlone"},
 		"whoami":                         {},
+		"canI":                           {},
+		"explainAccess":                  {},
 		"listTokens":                     {},
 		"createToken":                    {body: `{"kind":"user","name":"x"}`},
 		"revokeToken":                    {},
@@ -286,6 +288,24 @@ func (p *plane) mint(kind store.TokenKind, scope ref.Scope) (text, id string) {
 	return text, t.ID
 }
 
+// userElsewhere makes a user who may do everything in another project, and gives
+// a token of the account.
+func (p *plane) userElsewhere() string {
+	p.t.Helper()
+	p.want(200, "PUT", "/v1/entities", "user: {identifier: eve, name: Eve}", "Bearer "+p.admin)
+	p.want(200, "PUT", "/v1/entities?org=default&project=shop", "roleAssignment: {identifier: eve, roleIdentifier: _project_admin, "+
+		"resourceGroupIdentifier: _all_project_level_resources, principal: {type: USER, identifier: eve}}", "Bearer "+p.admin)
+	account := ref.Scope{Account: "default"}
+	t, text := access.Mint(access.Grant{
+		Kind: store.TokenUser, Scope: account, Name: "x", Actor: "eve", Principal: store.EntityKey{Scope: account, Kind: ref.User, ID: "eve"},
+	}, time.Now().Add(time.Second))
+	if err := p.local.Store.PutToken(p.t.Context(), t); err != nil {
+		p.t.Fatal(err)
+	}
+	p.want(200, "GET", "/v1/entities/pipeline?org=default&project=shop", "", "Bearer "+text)
+	return text
+}
+
 // ask sends one request.
 func (p *plane) ask(method, path, body, contentType, authorization string) (int, string) {
 	p.t.Helper()
@@ -319,11 +339,14 @@ func (p *plane) value(o operation, name string) string {
 		return p.execution
 	case name == "token":
 		return p.aToken
+	case o.ID == "canI" && name == "user": // it is about the caller
+		return ""
 	case o.ID == "listGitOpsDocuments" && name == "kind":
 		return "gitopsProject"
 	}
 	return map[string]string{
 		"kind": "pipeline", "id": "echo", "pipeline": "echo", "node": "e", "service": "web", "trigger": "t", "host": "github",
+		"action": "pipeline.run", "user": "eve",
 		"org": "default", "project": "web", "orgIdentifier": "default", "projectIdentifier": "web", "path": "/x",
 	}[name]
 }
@@ -367,6 +390,20 @@ func (o operation) contentType() string {
 func (o operation) is(why action.Exempt) bool { return string(o.Action) == string(why) }
 
 func (o operation) delegates() bool { return o.is(action.Delegate) }
+
+// elsewhere are the answers to a user of the account who has a role in another
+// project: what is free to all is, and lists are of what is one's own.
+func (o operation) elsewhere() []int {
+	switch o.ID {
+	case "createToken", "listTokens":
+		return []int{http.StatusOK}
+	case "answerApproval", "answerCallback", "makeApprovalLink": // its groups say who may, once something waits
+		return []int{http.StatusConflict}
+	case "applyEntities": // whose document is none
+		return []int{http.StatusBadRequest, http.StatusForbidden}
+	}
+	return o.outside()
+}
 
 // outside are the answers to a token of the right sort whose scope doesn't have
 // what the operation is about.
@@ -414,6 +451,7 @@ func TestTokens(t *testing.T) {
 			otherUser, _ := p.mint(store.TokenUser, shop)
 			otherOrg, _ := p.mint(store.TokenUser, ref.Scope{Account: "default", Org: "acme"})
 			otherAccount, _ := p.mint(store.TokenUser, ref.Scope{Account: "acme"})
+			stranger := p.userElsewhere()
 			otherDelegate, _ := p.mint(store.TokenDelegate, shop)
 			for _, o := range p.ops {
 				r := rows()[o.ID]
@@ -452,6 +490,9 @@ func TestTokens(t *testing.T) {
 				try("the other sort of token", "Bearer "+wrong, "", 403)
 				for who, token := range others {
 					try(who, "Bearer "+token, "", o.outside()...)
+				}
+				if !o.delegates() {
+					try("a user's who has a role in another project", "Bearer "+stranger, "", o.elsewhere()...)
 				}
 			}
 			r := httptest.NewRequestWithContext(t.Context(), "GET", "/v1/executions", nil)

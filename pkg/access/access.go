@@ -1,7 +1,8 @@
-// Package access makes and checks the tokens by which callers are known, and
-// decides what a caller may do to what: by one pure function, before every handler.
+// Package access makes and checks the tokens by which callers are known.
 //
-// Today a token has the right to everything within its scope (Legacy).
+// A token of a user or a service account may what that one may by roles
+// (pkg/access/grants), within its scope; one that is nobody's may do everything
+// there (pkg/access/right decides).
 //
 // It keeps nothing: pkg/store holds the tokens, as hashes only. Who asks for
 // a token, and over which protocol, is pkg/api's matter.
@@ -24,6 +25,7 @@ import (
 // Whoami is who a caller is, as far as the token tells.
 type Whoami struct {
 	Actor     string          `json:"actor" doc:"As audits name them"`
+	Principal string          `json:"principal,omitempty" doc:"The user or the service account whose roles say what the token may; none: it may do everything within its scope"`
 	Kind      store.TokenKind `json:"kind" enum:"user,session"`
 	Token     string          `json:"token" doc:"The name of the token that proved it"`
 	Account   string          `json:"account"`
@@ -33,14 +35,25 @@ type Whoami struct {
 	Version   string          `json:"version" doc:"Of the server"`
 }
 
+// Permit is whether somebody may do something.
+type Permit struct {
+	Allowed bool     `json:"allowed"`
+	By      string   `json:"by,omitempty" doc:"The assignment that allows it"`
+	Missing []string `json:"missing" nullable:"false" doc:"Permissions, any of which would have been enough"`
+	Rights  []string `json:"rights,omitempty" nullable:"false" doc:"Of somebody who is asked about: the assignments that give anything there"`
+}
+
 // prefix tells the kinds of token apart, for people and for secret scanners.
-func prefix(kind store.TokenKind) string {
+func prefix(kind store.TokenKind, principal store.EntityKey) string {
 	switch kind {
 	case store.TokenDelegate:
 		return "dlg"
 	case store.TokenSession:
 		return "ses"
 	case store.TokenUser:
+	}
+	if principal.Kind == ref.ServiceAccount {
+		return "sat"
 	}
 	return "pat"
 }
@@ -55,19 +68,22 @@ type Grant struct {
 	ID string
 	// Binding is what the delegates of a delegate's token may be; nil: what they say.
 	Binding *store.Binding
-	// Of and ExpiresAt are a session's.
-	Of        string
+	// Of is a session's.
+	Of string
+	// ExpiresAt is when it opens nothing any more; zero: never.
 	ExpiresAt time.Time
+	// Principal is whose it is; none: nobody's.
+	Principal store.EntityKey
 }
 
 // Mint makes a token: the record to keep, and the text that only its bearer
 // will know, e.g. "pat.default.4KQ2.XNB...".
 func Mint(g Grant, now time.Time) (store.AccessToken, string) {
 	id := cmp.Or(g.ID, rand.Text()[:12])
-	text := strings.Join([]string{prefix(g.Kind), g.Scope.Account, id, rand.Text()}, ".")
+	text := strings.Join([]string{prefix(g.Kind, g.Principal), g.Scope.Account, id, rand.Text()}, ".")
 	return store.AccessToken{
 		ID: id, Hash: digest(text), Kind: g.Kind, Scope: g.Scope, Name: g.Name, Actor: g.Actor, CreatedAt: now, Binding: g.Binding,
-		Of: g.Of, ExpiresAt: g.ExpiresAt,
+		Of: g.Of, ExpiresAt: g.ExpiresAt, Principal: g.Principal,
 	}, text
 }
 
@@ -78,8 +94,9 @@ func digest(token string) []byte {
 
 // Verify finds the token that a text is; a session's isn't one, browsers send
 // it by themselves. Whatever is wrong with it, the answer is the same
-// fault.Unauthenticated, so that guesses learn nothing.
-func Verify(ctx context.Context, keys store.Keys, text string) (store.AccessToken, error) {
+// fault.Unauthenticated, so that guesses learn nothing; who knows a token is told
+// that it has ended (fault.ExpiredToken).
+func Verify(ctx context.Context, keys store.Keys, text string, now time.Time) (store.AccessToken, error) {
 	if text == "" {
 		return store.AccessToken{}, fault.New(fault.Unauthenticated, "there is no token; want the header Authorization: Bearer TOKEN, or X-Api-Key: TOKEN")
 	}
@@ -87,7 +104,18 @@ func Verify(ctx context.Context, keys store.Keys, text string) (store.AccessToke
 	if err == nil && t.Kind == store.TokenSession {
 		err = unknown()
 	}
+	if err == nil {
+		err = ended(t, now)
+	}
 	return t, err
+}
+
+// ended says that a token's time is over.
+func ended(t store.AccessToken, now time.Time) error {
+	if t.ExpiresAt.IsZero() || now.Before(t.ExpiresAt) {
+		return nil
+	}
+	return fault.New(fault.ExpiredToken, "the token %q ended at %s; make another", t.Name, t.ExpiresAt.UTC().Format(time.RFC3339))
 }
 
 // VerifySession finds the session that a text is, if it goes on.
@@ -97,9 +125,9 @@ func VerifySession(ctx context.Context, keys store.Keys, text string, now time.T
 		err = unknown()
 	}
 	if err == nil {
-		err = lives(ctx, keys, t.Of)
+		err = lives(ctx, keys, t.Of, now)
 	}
-	if fault.Is(err, fault.Unauthenticated) {
+	if fault.Is(err, fault.Unauthenticated) || fault.Is(err, fault.ExpiredToken) {
 		err = fault.New(fault.Unauthenticated, "the session has ended; log in again")
 	}
 	return t, err
@@ -118,7 +146,7 @@ func find(ctx context.Context, keys store.Keys, text string) (store.AccessToken,
 		return store.AccessToken{}, err
 	}
 	known := subtle.ConstantTimeCompare(digest(text), t.Hash) == 1
-	if !known || t.Revoked || parts[0] != prefix(t.Kind) || parts[1] != t.Scope.Account {
+	if !known || t.Revoked || parts[0] != prefix(t.Kind, t.Principal) || parts[1] != t.Scope.Account {
 		return store.AccessToken{}, unknown()
 	}
 	return t, nil
@@ -130,21 +158,34 @@ func unknown() error {
 
 // Recheck says whether a token that Verify found may still be used: an answer
 // that goes on for long ends when its token is revoked, or that of its session.
-func Recheck(ctx context.Context, keys store.Keys, t store.AccessToken) error {
-	err := lives(ctx, keys, t.ID)
+func Recheck(ctx context.Context, keys store.Keys, t store.AccessToken, now time.Time) error {
+	err := lives(ctx, keys, t.ID, now)
 	if err == nil && t.Kind == store.TokenSession {
-		err = lives(ctx, keys, t.Of)
+		err = lives(ctx, keys, t.Of, now)
 	}
 	return err
 }
 
-// lives says whether there is a token that nobody has revoked.
-func lives(ctx context.Context, keys store.Keys, id string) error {
+// lives says whether there is a token that nobody has revoked, and whose time
+// isn't over.
+func lives(ctx context.Context, keys store.Keys, id string, now time.Time) error {
 	t, err := keys.Token(ctx, id)
 	if fault.Is(err, fault.NotFound) || err == nil && t.Revoked {
 		return unknown()
 	}
+	if err == nil {
+		err = ended(t, now)
+	}
 	return err
+}
+
+// ActorOf is how audits name a principal. A service account's name is none that
+// a user can have, so that groups of people don't have it by chance.
+func ActorOf(principal store.EntityKey) string {
+	if principal.Kind == ref.User {
+		return principal.ID
+	}
+	return "service account " + principal.Scope.String() + "/" + principal.ID
 }
 
 // Check says whether the bearer of t may touch what is in the scope.

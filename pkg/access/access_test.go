@@ -36,6 +36,11 @@ func mint(kind store.TokenKind) (store.AccessToken, string) {
 	}, time.Unix(0, 0))
 }
 
+func ending(t store.AccessToken, at int64) store.AccessToken {
+	t.ExpiresAt = time.Unix(at, 0)
+	return t
+}
+
 func TestVerify(t *testing.T) {
 	t.Parallel()
 	token, text := mint(store.TokenUser)
@@ -59,12 +64,15 @@ func TestVerify(t *testing.T) {
 		{"revoked", kept{token: revoked}, text, fault.Unauthenticated},
 		{"of the other kind", kept{token: relabelled}, text, fault.Unauthenticated},
 		{"no token at all", kept{token: token}, "hello", fault.Unauthenticated},
+		{"before its end", kept{token: ending(token, 101)}, text, ""},
+		{"at its end", kept{token: ending(token, 100)}, text, fault.ExpiredToken},
+		{"ended, and not known", kept{token: ending(other, 100)}, text, fault.Unauthenticated},
 		{"empty", kept{token: token}, "", fault.Unauthenticated},
 		{"a store that can't answer isn't a refusal", kept{err: broken}, text, fault.Internal},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			t.Parallel()
-			got, err := access.Verify(t.Context(), c.kept, c.text)
+			got, err := access.Verify(t.Context(), c.kept, c.text, time.Unix(100, 0))
 			if fault.CodeOf(err) != c.want {
 				t.Fatalf("error is %v; want code %q", err, c.want)
 			}

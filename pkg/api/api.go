@@ -13,7 +13,7 @@ import (
 
 	"github.com/danielgtaylor/huma/v2"
 
-	"github.com/slipway-cd/slipway/pkg/access/action"
+	"github.com/slipway-cd/slipway/pkg/access/grants"
 	"github.com/slipway-cd/slipway/pkg/catalog"
 	"github.com/slipway-cd/slipway/pkg/execution"
 	"github.com/slipway-cd/slipway/pkg/filestore"
@@ -59,7 +59,7 @@ type Server struct {
 	kept      kept
 	mux       *http.ServeMux
 	endpoints []func(huma.API) // each registers one
-	catalogue []action.Entry   // of what endpoints do
+	grants    *grants.Reader   // what callers may do
 	root      http.Handler
 }
 
@@ -78,6 +78,7 @@ func New(cfg Config) *Server {
 	s.watching()
 	s.delegates()
 	s.tokens()
+	accessEndpoints(s)
 	consoleSessions(s)
 	s.audits()
 	s.delegateLife()
@@ -116,7 +117,7 @@ func NewWebhooks(cfg Config) *Server {
 // empty is a Server without endpoints.
 func empty(cfg Config) *Server {
 	s := &Server{
-		Config: cfg, mux: http.NewServeMux(), catalogue: action.Catalogue(), kept: kept{Store: cfg.Store.Keys, Now: cfg.Now},
+		Config: cfg, mux: http.NewServeMux(), grants: grants.New(cfg.Store.Entities), kept: kept{Store: cfg.Store.Keys, Now: cfg.Now},
 		station: &station{Store: cfg.Store, Tasks: cfg.Tasks, Ledger: cfg.Ledger, Triggers: cfg.Triggers, GitOps: cfg.GitOps, Catalog: cfg.Catalog, Timing: cfg.Timing, Now: cfg.Now, Log: cfg.Log},
 		saved:   &documents{Store: cfg.Store.Entities, Catalog: cfg.Catalog, Launch: cfg.Launch},
 	}

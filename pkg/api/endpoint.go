@@ -9,8 +9,8 @@ import (
 	"github.com/danielgtaylor/huma/v2"
 	"github.com/danielgtaylor/huma/v2/adapters/humago"
 
-	"github.com/slipway-cd/slipway/pkg/access"
 	"github.com/slipway-cd/slipway/pkg/access/action"
+	"github.com/slipway-cd/slipway/pkg/access/right"
 )
 
 // newAPI makes one of the framework: it serves what is registered with it on mux.
@@ -23,7 +23,7 @@ func (s *Server) newAPI(mux *http.ServeMux) huma.API {
 // about is a request that says what it is about: what its caller must be
 // allowed to touch.
 type about interface {
-	about(ctx context.Context, s *Server) (access.Resource, error)
+	about(ctx context.Context, s *Server) (right.Resource, error)
 }
 
 // handle adds an endpoint with the action that it is. Who calls it must be
@@ -35,12 +35,12 @@ func handle[I, O any, P interface {
 	about
 }](s *Server, do action.Action, op huma.Operation, f func(context.Context, *I) (*O, error), more ...func(huma.API, *huma.Operation),
 ) {
-	entry := action.Find(s.catalogue, do)
+	entry := s.grants.Entry(do)
 	op.Extensions = describe(entry)
 	register(s, op, func(ctx context.Context, in *I) (*O, error) {
 		on, err := P(in).about(ctx, s)
 		if err == nil {
-			err = allow(ctx, entry, on)
+			err = asker(ctx).Allow(ctx, do, on)
 		}
 		if err != nil {
 			return nil, err

@@ -10,6 +10,8 @@ import (
 
 	"github.com/slipway-cd/slipway/pkg/access"
 	"github.com/slipway-cd/slipway/pkg/access/action"
+	"github.com/slipway-cd/slipway/pkg/access/grants"
+	"github.com/slipway-cd/slipway/pkg/access/right"
 	"github.com/slipway-cd/slipway/pkg/audit"
 	"github.com/slipway-cd/slipway/pkg/catalog"
 	"github.com/slipway-cd/slipway/pkg/fault"
@@ -107,8 +109,9 @@ type Document struct {
 
 func (in *Document) draft(ctx context.Context) (catalog.Draft, error) {
 	scope, err := in.scope(ctx)
+	who := asker(ctx)
 	return catalog.Draft{
-		File: in.File, Scope: scope, YAML: slices.Clone(in.RawBody), Strict: in.Strict, Version: in.Version, Within: caller(ctx).Scope, Agent: in.Agent,
+		By: &who, File: in.File, Scope: scope, YAML: slices.Clone(in.RawBody), Strict: in.Strict, Version: in.Version, Within: caller(ctx).Scope, Agent: in.Agent,
 	}, err
 }
 
@@ -155,14 +158,14 @@ func (s *documents) validateEntity(ctx context.Context, in *Document) (*savedAns
 // OfKind names a kind of entity in the path.
 type OfKind struct {
 	Scoped
-	Kind ref.Kind `path:"kind" enum:"pipeline,service,environment,infrastructureDefinition,environmentGroup,overrides,serviceOverrides,connector,secret,variable,template,trigger,inputSet,overlayInputSet,userGroup,freeze,gitopsAgent,gitopsSettings,gitopsCertificate,gitopsGpgKey,gitopsRepoCredentials,gitopsRepository,gitopsCluster,gitopsProject,gitopsApplicationSet,gitopsApplication"`
+	Kind ref.Kind `path:"kind" enum:"pipeline,service,environment,infrastructureDefinition,environmentGroup,overrides,serviceOverrides,connector,secret,variable,template,trigger,inputSet,overlayInputSet,userGroup,freeze,user,serviceAccount,role,resourceGroup,roleAssignment,gitopsAgent,gitopsSettings,gitopsCertificate,gitopsGpgKey,gitopsRepoCredentials,gitopsRepository,gitopsCluster,gitopsProject,gitopsApplicationSet,gitopsApplication"`
 	Env  string   `query:"env" maxLength:"160" doc:"An infrastructure definition's environment, or that of overrides, as a reference, e.g. dev or account.dev; a trigger's or an input set's pipeline; the GitOps agent of what one keeps, as a reference"`
 }
 
 // about is the kind's documents where the request looks.
-func (in OfKind) about(ctx context.Context, _ *Server) (access.Resource, error) {
+func (in OfKind) about(ctx context.Context, _ *Server) (right.Resource, error) {
 	scope, _, err := in.place(ctx)
-	return access.Resource{Type: action.TypeOf(in.Kind), Scope: scope}, err
+	return right.Resource{Type: action.TypeOf(in.Kind), Scope: scope}, err
 }
 
 // place is the scope and the parent where the request looks.
@@ -191,15 +194,32 @@ func (in OfKind) place(ctx context.Context) (ref.Scope, string, error) {
 // parent is the kind within which the identifier is unique; empty: the scope.
 func (in OfKind) parent() ref.Kind { return ref.Parent(in.Kind) }
 
-func (s *documents) listEntities(ctx context.Context, in *struct {
+// listsEntities is a request for documents of a kind, of which some may be seen.
+type listsEntities struct {
 	OfKind
 	Paged
-}) (*struct{ Body EntityList }, error) {
+}
+
+func (in *listsEntities) about(ctx context.Context, s *Server) (right.Resource, error) {
+	on, err := in.OfKind.about(ctx, s)
+	on.Some = true
+	return on, err
+}
+
+func (s *documents) listEntities(ctx context.Context, in *listsEntities) (*struct{ Body EntityList }, error) {
 	scope, env, err := in.place(ctx)
 	if err != nil {
 		return nil, err
 	}
-	found, next, err := s.Store.ListEntities(ctx, scope, in.Kind, env, in.page())
+	found, next, err := visible(ctx, in.page(), action.EntityView, func(e store.Entity) right.Resource {
+		on := right.Resource{Type: action.TypeOf(in.Kind), Scope: scope, ID: access.Owner(e.Key)}
+		if in.parent() == "" {
+			on.Attribute = grants.AttributesOf(in.Kind, e.YAML)
+		}
+		return on
+	}, func(page store.Page) ([]store.Entity, string, error) {
+		return s.Store.ListEntities(ctx, scope, in.Kind, env, page)
+	})
 	if err != nil {
 		return nil, err
 	}
@@ -222,9 +242,9 @@ type OfEntity struct {
 
 // about is the document, or what it belongs to: an infrastructure definition to
 // its environment, a trigger or an input set to its pipeline.
-func (in OfEntity) about(ctx context.Context, _ *Server) (access.Resource, error) {
+func (in OfEntity) about(ctx context.Context, _ *Server) (right.Resource, error) {
 	key, err := in.key(ctx)
-	return access.Resource{Type: action.TypeOf(in.Kind), Scope: key.Scope, ID: access.Owner(key)}, err
+	return right.Resource{Type: action.TypeOf(in.Kind), Scope: key.Scope, ID: access.Owner(key)}, err
 }
 
 func (in OfEntity) key(ctx context.Context) (store.EntityKey, error) {

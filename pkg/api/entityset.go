@@ -6,8 +6,8 @@ import (
 
 	"github.com/danielgtaylor/huma/v2"
 
-	"github.com/slipway-cd/slipway/pkg/access"
 	"github.com/slipway-cd/slipway/pkg/access/action"
+	"github.com/slipway-cd/slipway/pkg/access/right"
 	"github.com/slipway-cd/slipway/pkg/catalog"
 	"github.com/slipway-cd/slipway/pkg/fault"
 )
@@ -55,19 +55,20 @@ type appliesSet struct {
 }
 
 // about is the token's scope: each document says where it goes.
-func (*appliesSet) about(ctx context.Context, _ *Server) (access.Resource, error) { //nolint:unparam // other requests can be about nothing
-	return access.Resource{Scope: caller(ctx).Scope}, nil
+func (*appliesSet) about(ctx context.Context, _ *Server) (right.Resource, error) { //nolint:unparam // other requests can be about nothing
+	return right.Resource{Scope: caller(ctx).Scope}, nil
 }
 
 func (s *documents) applyEntities(ctx context.Context, in *appliesSet) (*struct{ Body SavedSet }, error) {
 	set := make([]catalog.Draft, len(in.Body.Documents))
+	who := asker(ctx)
 	for i, d := range in.Body.Documents {
 		scope, err := Scoped{Org: d.Org, Project: d.Project}.scope(ctx)
 		if err != nil {
 			return nil, fault.Wrap(err, "%s:%d", d.File, d.Before+1)
 		}
 		set[i] = catalog.Draft{
-			File: d.File, Before: d.Before, Scope: scope, YAML: []byte(d.YAML), Strict: in.Body.Strict,
+			By: &who, File: d.File, Before: d.Before, Scope: scope, YAML: []byte(d.YAML), Strict: in.Body.Strict,
 			Version: catalog.AnyVersion, Within: caller(ctx).Scope, Agent: d.Agent,
 		}
 	}

@@ -12,6 +12,7 @@ import (
 
 	"github.com/slipway-cd/slipway/pkg/access"
 	"github.com/slipway-cd/slipway/pkg/access/action"
+	"github.com/slipway-cd/slipway/pkg/access/right"
 	"github.com/slipway-cd/slipway/pkg/execution"
 	"github.com/slipway-cd/slipway/pkg/fault"
 	"github.com/slipway-cd/slipway/pkg/launch"
@@ -93,12 +94,12 @@ type OfExecution struct {
 
 // about is the pipeline. An execution outside the token's scope is as good as
 // none.
-func (in OfExecution) about(ctx context.Context, s *Server) (access.Resource, error) {
+func (in OfExecution) about(ctx context.Context, s *Server) (right.Resource, error) {
 	e, err := s.Store.Execution(ctx, in.ID)
 	if err == nil && !caller(ctx).Scope.Covers(e.Scope) {
 		err = notFound("no execution %q", in.ID)
 	}
-	return access.Resource{Scope: e.Scope, ID: e.Pipeline}, err
+	return right.Resource{Scope: e.Scope, ID: e.Pipeline}, err
 }
 
 func (s *Server) executions() {
@@ -111,7 +112,7 @@ func (s *Server) executions() {
 		OperationID: "planExecution", Method: http.MethodPost, Path: "/v1/pipelines/{pipeline}/plan", Tags: tags,
 		Summary: "Say what a run of a pipeline would do, and start nothing",
 	}, inTurn(s, s.steering.planExecution))
-	handle(s, action.PipelineRun, huma.Operation{
+	handle(s, action.PipelineView, huma.Operation{
 		OperationID: "previewExecution", Method: http.MethodPost, Path: "/v1/pipelines/{pipeline}/preview", Tags: tags,
 		Summary: "Have delegates compare what a run of a pipeline would deploy with what there is, and change nothing",
 	}, inTurn(s, s.steering.previewExecution))
@@ -161,7 +162,7 @@ func (in OfPipeline) start(ctx context.Context, body StartExecution) (launch.Req
 	}
 	inputs, err := body.inputs()
 	return launch.Request{
-		Scope: scope, Pipeline: in.Pipeline, Inputs: inputs, By: author(ctx), Stages: body.Stages, Values: body.Values, Within: caller(ctx).Scope, Override: body.Override,
+		Scope: scope, Pipeline: in.Pipeline, Inputs: inputs, By: author(ctx), Stages: body.Stages, Values: body.Values, Within: caller(ctx).Scope, As: asker(ctx).Acting(), Override: body.Override,
 	}, err
 }
 
@@ -231,13 +232,22 @@ type ExecutionList struct {
 	NextPageToken string      `json:"nextPageToken,omitempty"`
 }
 
-func (s *steering) listExecutions(ctx context.Context, in *struct {
+// listsExecutions is a request for executions, of which some may be seen.
+type listsExecutions struct {
 	Scoped
 	Paged
 	Pipeline string    `query:"pipeline" maxLength:"128" doc:"Only those of this pipeline"`
 	Status   []string  `query:"status" maxItems:"20" doc:"Only those with one of these statuses, e.g. Failed,Aborted. A part of such a list may be short, or empty, although more follow"`
 	Since    time.Time `query:"since" doc:"Only those that began then or later"`
-}) (*struct{ Body ExecutionList }, error) {
+}
+
+func (in *listsExecutions) about(ctx context.Context, s *Server) (right.Resource, error) {
+	on, err := in.Scoped.about(ctx, s)
+	on.Some = true
+	return on, err
+}
+
+func (s *steering) listExecutions(ctx context.Context, in *listsExecutions) (*struct{ Body ExecutionList }, error) {
 	scope, err := in.scope(ctx)
 	if err != nil {
 		return nil, err
@@ -246,7 +256,11 @@ func (s *steering) listExecutions(ctx context.Context, in *struct {
 	if wanted.Statuses, err = statuses(in.Status); err != nil {
 		return nil, err
 	}
-	list, next, err := s.Store.ListExecutions(ctx, wanted, in.page())
+	list, next, err := visible(ctx, in.page(), action.ExecutionView, func(e store.Execution) right.Resource {
+		return right.Resource{Scope: e.Scope, ID: e.Pipeline}
+	}, func(page store.Page) ([]store.Execution, string, error) {
+		return s.Store.ListExecutions(ctx, wanted, page)
+	})
 	if err == nil && len(list) == 0 && next == "" && scope.Project != "" {
 		err = s.saved.exists(ctx, scope, ref.Pipeline, in.Pipeline)
 	}
@@ -330,7 +344,7 @@ func (s *steering) awaitEnd(ctx context.Context, id string, most time.Duration) 
 			return ctx.Err()
 		}
 	}
-	return access.Recheck(ctx, s.Store.Keys, caller(ctx))
+	return access.Recheck(ctx, s.Store.Keys, caller(ctx), s.Now())
 }
 
 func (s *steering) abortExecution(ctx context.Context, in *OfExecution) (*executionAnswer, error) {
@@ -364,7 +378,7 @@ func (s *steering) retryExecution(ctx context.Context, in *struct {
 	}
 	body, err := once(ctx, s.kept, in.Keyed, fmt.Append(nil, asked), "retryExecution "+in.ID, func(key string) (Execution, error) {
 		r := execution.RetryRequest{
-			From: asked.FromStage, FromFailed: asked.FromFailed, All: asked.All, By: author(ctx), Key: key, Within: caller(ctx).Scope, Override: asked.Override,
+			From: asked.FromStage, FromFailed: asked.FromFailed, All: asked.All, By: author(ctx), Key: key, Within: caller(ctx).Scope, Override: asked.Override, As: asker(ctx).Acting(),
 		}
 		e, err := s.Executions.Retry(ctx, in.ID, r)
 		if err != nil {
@@ -405,15 +419,18 @@ type rollsBack struct {
 
 // about is the environment, wherever it is: the stages of the service's
 // project name it.
-func (in *rollsBack) about(ctx context.Context, _ *Server) (access.Resource, error) {
+func (in *rollsBack) about(ctx context.Context, _ *Server) (right.Resource, error) {
 	scope, err := in.scope(ctx)
-	return access.Resource{Scope: scope, ID: in.Body.Environment}, err
+	return right.Resource{Scope: scope, ID: in.Body.Environment}, err
 }
 
 func (s *Server) rollbackService(ctx context.Context, in *rollsBack) (*executionAnswer, error) {
 	scope, err := in.known(ctx, s)
 	if err != nil {
 		return nil, err
+	}
+	if err := asker(ctx).Allow(ctx, action.PipelineRun, right.Resource{Scope: scope}); err != nil {
+		return nil, err // which pipeline it is says what runs there
 	}
 	at := execution.Place{Service: in.Service, Environment: in.Body.Environment, Infrastructure: in.Body.Infrastructure}
 	body, err := once(ctx, s.kept, in.Keyed, in.RawBody, fmt.Sprint("rollbackService ", scope, in.Service), func(key string) (Execution, error) {

@@ -8,8 +8,8 @@ import (
 
 	"github.com/danielgtaylor/huma/v2"
 
-	"github.com/slipway-cd/slipway/pkg/access"
 	"github.com/slipway-cd/slipway/pkg/access/action"
+	"github.com/slipway-cd/slipway/pkg/access/right"
 	"github.com/slipway-cd/slipway/pkg/filestore"
 	"github.com/slipway-cd/slipway/pkg/ref"
 	"github.com/slipway-cd/slipway/pkg/store"
@@ -114,9 +114,9 @@ type OfFile struct {
 	Path string `query:"path" required:"true" maxLength:"512" doc:"From the root of the scope, e.g. /manifests/web.yaml"`
 }
 
-func (in OfFile) about(ctx context.Context, _ *Server) (access.Resource, error) {
+func (in OfFile) about(ctx context.Context, _ *Server) (right.Resource, error) {
 	scope, err := in.scope(ctx)
-	return access.Resource{Scope: scope, ID: in.Path}, err
+	return right.Resource{Scope: scope, ID: in.Path}, err
 }
 
 func (in OfFile) key(ctx context.Context) (ref.File, error) {

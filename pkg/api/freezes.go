@@ -7,8 +7,8 @@ import (
 
 	"github.com/danielgtaylor/huma/v2"
 
-	"github.com/slipway-cd/slipway/pkg/access"
 	"github.com/slipway-cd/slipway/pkg/access/action"
+	"github.com/slipway-cd/slipway/pkg/access/right"
 	"github.com/slipway-cd/slipway/pkg/freeze/calendar"
 	"github.com/slipway-cd/slipway/pkg/ref"
 )
@@ -20,9 +20,9 @@ const freezeFeedPath = "/v1/freezes/calendar.ics"
 // who may see what they stop may see when.
 type listsFreezes struct{ Scoped }
 
-func (in listsFreezes) about(ctx context.Context, _ *Server) (access.Resource, error) {
+func (in listsFreezes) about(ctx context.Context, _ *Server) (right.Resource, error) {
 	scope, err := in.scope(ctx)
-	return access.Resource{Type: action.TypeOf(ref.Freeze), Scope: scope}, err
+	return right.Resource{Type: action.TypeOf(ref.Freeze), Scope: scope}, err
 }
 
 // looksAhead is one about their windows.
@@ -31,7 +31,7 @@ type looksAhead struct {
 	Days int `query:"days" minimum:"1" maximum:"366" default:"90" doc:"So many days ahead"`
 }
 
-func (in looksAhead) about(ctx context.Context, s *Server) (access.Resource, error) {
+func (in looksAhead) about(ctx context.Context, s *Server) (right.Resource, error) {
 	return listsFreezes{in.Scoped}.about(ctx, s)
 }
 

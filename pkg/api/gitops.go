@@ -11,6 +11,7 @@ import (
 
 	"github.com/slipway-cd/slipway/pkg/access"
 	"github.com/slipway-cd/slipway/pkg/access/action"
+	"github.com/slipway-cd/slipway/pkg/access/right"
 	"github.com/slipway-cd/slipway/pkg/catalog"
 	"github.com/slipway-cd/slipway/pkg/fault"
 	"github.com/slipway-cd/slipway/pkg/gitops"
@@ -125,9 +126,9 @@ type ofAgent struct {
 	Agent string `path:"agent" maxLength:"160" doc:"As a reference, e.g. eu1 or account.eu1"`
 }
 
-func (o ofAgent) about(ctx context.Context, _ *Server) (access.Resource, error) {
+func (o ofAgent) about(ctx context.Context, _ *Server) (right.Resource, error) {
 	agent, err := o.agent(ctx)
-	return access.Resource{Scope: agent.Scope, ID: agent.ID}, err
+	return right.Resource{Scope: agent.Scope, ID: agent.ID}, err
 }
 
 // agent is the one that is named, of a scope that the caller may see.
@@ -150,7 +151,7 @@ type movesAgent struct {
 	Back  bool   `query:"back" doc:"Let it be in the cluster again that it was moved away from, if no other has it yet"`
 }
 
-func (in *movesAgent) about(ctx context.Context, s *Server) (access.Resource, error) {
+func (in *movesAgent) about(ctx context.Context, s *Server) (right.Resource, error) {
 	return ofAgent{in.Scoped, in.Agent}.about(ctx, s)
 }
 
@@ -181,9 +182,9 @@ type OfApplication struct {
 	display.Named
 }
 
-func (in OfApplication) about(ctx context.Context, _ *Server) (access.Resource, error) {
+func (in OfApplication) about(ctx context.Context, _ *Server) (right.Resource, error) {
 	scope, err := in.scope(ctx)
-	return access.Resource{Scope: scope, ID: in.Name}, err
+	return right.Resource{Scope: scope, ID: in.Name}, err
 }
 
 func (in OfApplication) key(ctx context.Context) (store.EntityKey, error) {

@@ -9,6 +9,7 @@ import (
 
 	"github.com/slipway-cd/slipway/pkg/access"
 	"github.com/slipway-cd/slipway/pkg/access/action"
+	"github.com/slipway-cd/slipway/pkg/access/right"
 	"github.com/slipway-cd/slipway/pkg/entity"
 	"github.com/slipway-cd/slipway/pkg/gitops/display"
 	"github.com/slipway-cd/slipway/pkg/ref"
@@ -44,9 +45,9 @@ func (in *listsDocuments) place(ctx context.Context) (ref.Scope, string, error) 
 	return r.Scope, r.ID, access.Check(caller(ctx), r.Scope)
 }
 
-func (in *listsDocuments) about(ctx context.Context, _ *Server) (access.Resource, error) {
+func (in *listsDocuments) about(ctx context.Context, _ *Server) (right.Resource, error) {
 	scope, _, err := in.place(ctx)
-	return access.Resource{Type: action.TypeOf(in.Kind), Scope: scope}, err
+	return right.Resource{Type: action.TypeOf(in.Kind), Scope: scope}, err
 }
 
 func (s *reconciled) listDocuments(ctx context.Context, in *listsDocuments) (*struct{ Body display.DocumentList }, error) {

@@ -6,8 +6,8 @@ import (
 
 	"github.com/danielgtaylor/huma/v2"
 
-	"github.com/slipway-cd/slipway/pkg/access"
 	"github.com/slipway-cd/slipway/pkg/access/action"
+	"github.com/slipway-cd/slipway/pkg/access/right"
 	"github.com/slipway-cd/slipway/pkg/catalog"
 	"github.com/slipway-cd/slipway/pkg/fault"
 	"github.com/slipway-cd/slipway/pkg/input"
@@ -21,9 +21,9 @@ type OfPipeline struct {
 	Pipeline string `path:"pipeline" maxLength:"128"`
 }
 
-func (in OfPipeline) about(ctx context.Context, _ *Server) (access.Resource, error) {
+func (in OfPipeline) about(ctx context.Context, _ *Server) (right.Resource, error) {
 	scope, err := in.scope(ctx)
-	return access.Resource{Scope: scope, ID: in.Pipeline}, err
+	return right.Resource{Scope: scope, ID: in.Pipeline}, err
 }
 
 // PipelineInputs is what a run of a pipeline asks for.

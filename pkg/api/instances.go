@@ -9,8 +9,8 @@ import (
 
 	"github.com/danielgtaylor/huma/v2"
 
-	"github.com/slipway-cd/slipway/pkg/access"
 	"github.com/slipway-cd/slipway/pkg/access/action"
+	"github.com/slipway-cd/slipway/pkg/access/right"
 	"github.com/slipway-cd/slipway/pkg/ledger"
 	"github.com/slipway-cd/slipway/pkg/plan"
 	"github.com/slipway-cd/slipway/pkg/ref"
@@ -121,9 +121,9 @@ type OfService struct {
 	Service string `path:"service" maxLength:"128" doc:"As stages in the project name it, e.g. web or account.web"`
 }
 
-func (in OfService) about(ctx context.Context, _ *Server) (access.Resource, error) {
+func (in OfService) about(ctx context.Context, _ *Server) (right.Resource, error) {
 	scope, err := in.scope(ctx)
-	return access.Resource{Scope: scope, ID: in.Service}, err
+	return right.Resource{Scope: scope, ID: in.Service}, err
 }
 
 // known gives the scope of the request if the service exists.

@@ -61,6 +61,11 @@ func (s *steering) makeLink(ctx context.Context, in *struct {
 	if approver != by.Actor && by.Scope.Org != "" {
 		return nil, fault.New(fault.Forbidden, "a token for %s can't make a link for %q", by.Scope, approver)
 	}
+	if approver != by.Actor {
+		if err := asker(ctx).Everything(ctx); err != nil {
+			return nil, fault.Wrap(err, "only who may do everything in the account makes a link for %q", approver)
+		}
+	}
 	text, expires, err := s.Executions.MakeLink(ctx, execution.LinkRequest{
 		Execution: in.ID, Node: n.ID, Approver: approver, Valid: time.Duration(cmp.Or(in.Body.Hours, 24)) * time.Hour, By: author(ctx),
 	})

@@ -7,6 +7,7 @@ import (
 	"github.com/danielgtaylor/huma/v2"
 
 	"github.com/slipway-cd/slipway/pkg/access/action"
+	"github.com/slipway-cd/slipway/pkg/access/right"
 	"github.com/slipway-cd/slipway/pkg/execution"
 	"github.com/slipway-cd/slipway/pkg/launch"
 	"github.com/slipway-cd/slipway/pkg/plan"
@@ -99,11 +100,27 @@ func (s *steering) answerApproval(ctx context.Context, in *struct {
 	if err != nil {
 		return nil, err
 	}
-	return nil, s.Executions.Approve(ctx, in.ID, n.ID, in.Body.by(ctx))
+	return s.approve(ctx, in.OfExecution, n.ID, in.Body)
 }
 
-func (a ApprovalAnswer) by(ctx context.Context) execution.ApprovalAnswer {
-	return execution.ApprovalAnswer{Action: a.Action, Comments: a.Comments, Inputs: a.Inputs, Digest: a.Digest, By: author(ctx)}
+// approve answers for the caller. Who is in a group that is asked needs no
+// permission; who is to be everybody must be able to see the execution.
+func (s *steering) approve(ctx context.Context, in OfExecution, node plan.NodeID, a ApprovalAnswer) (*nothing, error) {
+	e, err := s.Store.Execution(ctx, in.ID)
+	if err != nil {
+		return nil, err
+	}
+	seen, err := asker(ctx).Decide(ctx, action.ExecutionView, right.Resource{Scope: e.Scope, ID: e.Pipeline})
+	if err != nil {
+		return nil, err
+	}
+	mail, err := asker(ctx).Mail(ctx)
+	if err != nil {
+		return nil, err
+	}
+	return nil, s.Executions.Approve(ctx, in.ID, node, execution.ApprovalAnswer{
+		Action: a.Action, Comments: a.Comments, Inputs: a.Inputs, Digest: a.Digest, By: author(ctx), Mail: mail, Outside: !seen.Allowed,
+	})
 }
 
 func (s *steering) answerCallback(ctx context.Context, in *struct {
@@ -115,7 +132,7 @@ func (s *steering) answerCallback(ctx context.Context, in *struct {
 	if err != nil {
 		return nil, err
 	}
-	return nil, s.Executions.Approve(ctx, in.ID, node, in.Body.by(ctx))
+	return s.approve(ctx, in.OfExecution, node, in.Body)
 }
 
 // InputsAnswer is the body of an answer to a step or a stage that asks for

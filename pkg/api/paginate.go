@@ -2,8 +2,14 @@ package api
 
 import (
 	"cmp"
+	"context"
 	"encoding/base64"
 	"slices"
+
+	"github.com/slipway-cd/slipway/pkg/access/action"
+	"github.com/slipway-cd/slipway/pkg/access/grants"
+	"github.com/slipway-cd/slipway/pkg/access/right"
+	"github.com/slipway-cd/slipway/pkg/store"
 )
 
 // paginate is a part of a short list that is read whole: the members after
@@ -28,4 +34,31 @@ func list[T any](s []T) []T {
 		return []T{}
 	}
 	return s
+}
+
+// mostShort is how many parts of a list are read for one answer, of which the
+// caller may not see all.
+const mostShort = 5
+
+// visible reads a part of a list with what the caller may see of it. After some
+// parts that have little of that an answer is short, or empty, although more
+// follows.
+func visible[T any](ctx context.Context, page store.Page, do action.Action, on func(T) right.Resource, read func(store.Page) ([]T, string, error)) ([]T, string, error) {
+	var out []T
+	wanted := page.Limit
+	for range mostShort {
+		list, next, err := read(page)
+		if err != nil {
+			return nil, "", err
+		}
+		if list, err = grants.Sees(ctx, asker(ctx), do, list, on); err != nil {
+			return nil, "", err
+		}
+		out = append(out, list...)
+		page.Token, page.Limit = next, wanted-len(out)
+		if next == "" || page.Limit <= 0 {
+			break
+		}
+	}
+	return out, page.Token, nil
 }

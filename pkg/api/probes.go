@@ -7,8 +7,8 @@ import (
 
 	"github.com/danielgtaylor/huma/v2"
 
-	"github.com/slipway-cd/slipway/pkg/access"
 	"github.com/slipway-cd/slipway/pkg/access/action"
+	"github.com/slipway-cd/slipway/pkg/access/right"
 	"github.com/slipway-cd/slipway/pkg/execution"
 	"github.com/slipway-cd/slipway/pkg/fault"
 	"github.com/slipway-cd/slipway/pkg/ref"
@@ -62,9 +62,9 @@ type testsConnector struct {
 
 // about is the connector, wherever it is: who may use one of the account there
 // need not see it.
-func (in *testsConnector) about(ctx context.Context, _ *Server) (access.Resource, error) {
+func (in *testsConnector) about(ctx context.Context, _ *Server) (right.Resource, error) {
 	scope, err := in.scope(ctx)
-	return access.Resource{Scope: scope, ID: in.Connector}, err
+	return right.Resource{Scope: scope, ID: in.Connector}, err
 }
 
 func (s *Server) testConnector(ctx context.Context, in *testsConnector) (*struct{ Body StartedTest }, error) {
@@ -107,9 +107,9 @@ func (s *Server) testDocument(ctx context.Context, in *struct {
 // pipeline is none that was saved.
 type ofLookup struct{ OfExecution }
 
-func (in ofLookup) about(ctx context.Context, s *Server) (access.Resource, error) {
+func (in ofLookup) about(ctx context.Context, s *Server) (right.Resource, error) {
 	on, err := in.OfExecution.about(ctx, s)
-	return access.Resource{Scope: on.Scope}, err
+	return right.Resource{Scope: on.Scope}, err
 }
 
 func (s *steering) getTest(ctx context.Context, in *ofLookup) (*struct{ Body ConnectorTest }, error) {

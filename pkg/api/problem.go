@@ -46,7 +46,7 @@ func status(c fault.Code) int {
 	switch c {
 	case fault.Invalid, fault.Unsupported, fault.UnresolvedExpression, fault.Frozen:
 		return http.StatusBadRequest
-	case fault.Unauthenticated:
+	case fault.Unauthenticated, fault.ExpiredToken:
 		return http.StatusUnauthorized
 	case fault.Forbidden:
 		return http.StatusForbidden

@@ -9,7 +9,8 @@ import (
 	"time"
 
 	"github.com/slipway-cd/slipway/pkg/access"
-	"github.com/slipway-cd/slipway/pkg/access/action"
+	"github.com/slipway-cd/slipway/pkg/access/grants"
+	"github.com/slipway-cd/slipway/pkg/access/right"
 	"github.com/slipway-cd/slipway/pkg/fault"
 	"github.com/slipway-cd/slipway/pkg/issuer"
 	"github.com/slipway-cd/slipway/pkg/ref"
@@ -32,6 +33,7 @@ const linkPaths = "/v1/approvals/"
 type (
 	requestIDKey struct{}
 	callerKey    struct{}
+	askerKey     struct{}
 )
 
 // identify gives the request its id.
@@ -114,7 +116,9 @@ func (s *Server) authenticate(next http.Handler) http.Handler {
 			s.refuse(w, r, err)
 			return
 		}
-		next.ServeHTTP(w, r.WithContext(context.WithValue(r.Context(), callerKey{}, t)))
+		who := s.grants.Caller(t.Identity(), t.Actor)
+		ctx := context.WithValue(r.Context(), callerKey{}, t)
+		next.ServeHTTP(w, r.WithContext(context.WithValue(ctx, askerKey{}, who)))
 	})
 }
 
@@ -123,7 +127,7 @@ func (s *Server) authenticate(next http.Handler) http.Handler {
 func known(r *http.Request, keys store.Keys, now func() time.Time) (store.AccessToken, error) {
 	session := sessionOf(r)
 	if text := bearer(r); text != "" || session == "" {
-		return access.Verify(r.Context(), keys, text)
+		return access.Verify(r.Context(), keys, text, now())
 	}
 	if err := ofConsole(r); err != nil {
 		return store.AccessToken{}, err
@@ -199,24 +203,25 @@ func (q Scoped) scope(ctx context.Context) (ref.Scope, error) {
 	return scope, access.Check(t, scope)
 }
 
-func (q Scoped) about(ctx context.Context, _ *Server) (access.Resource, error) {
+func (q Scoped) about(ctx context.Context, _ *Server) (right.Resource, error) {
 	scope, err := q.scope(ctx)
-	return access.Resource{Scope: scope}, err
+	return right.Resource{Scope: scope}, err
 }
 
 // ofTheAccount is a request about the whole account.
 type ofTheAccount struct{}
 
-func (ofTheAccount) about(ctx context.Context, _ *Server) (access.Resource, error) {
+func (ofTheAccount) about(ctx context.Context, _ *Server) (right.Resource, error) {
 	t := caller(ctx)
 	account := ref.Scope{Account: t.Scope.Account}
-	return access.Resource{Scope: account}, access.Check(t, account)
+	return right.Resource{Scope: account}, access.Check(t, account)
 }
 
-// allow says whether the caller may do something to a resource.
-func allow(ctx context.Context, do action.Entry, on access.Resource) error {
-	t := caller(ctx)
-	return access.Decide([]access.Right{access.Legacy(t)}, do, on).Refusal(t.Actor, on)
+// asker is who asks: what the caller may is asked of it. There is always one
+// where there is a caller; without one nothing is allowed.
+func asker(ctx context.Context) grants.Caller {
+	who, _ := ctx.Value(askerKey{}).(grants.Caller)
+	return who
 }
 
 // Paged asks for a part of a list.

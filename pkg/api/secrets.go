@@ -6,8 +6,8 @@ import (
 
 	"github.com/danielgtaylor/huma/v2"
 
-	"github.com/slipway-cd/slipway/pkg/access"
 	"github.com/slipway-cd/slipway/pkg/access/action"
+	"github.com/slipway-cd/slipway/pkg/access/right"
 	"github.com/slipway-cd/slipway/pkg/ref"
 	"github.com/slipway-cd/slipway/pkg/store"
 )
@@ -29,9 +29,9 @@ type setsFile struct {
 	RawBody []byte `contentType:"application/octet-stream"`
 }
 
-func (in *setsFile) about(ctx context.Context, _ *Server) (access.Resource, error) {
+func (in *setsFile) about(ctx context.Context, _ *Server) (right.Resource, error) {
 	scope, err := in.scope(ctx)
-	return access.Resource{Scope: scope, ID: in.ID}, err
+	return right.Resource{Scope: scope, ID: in.ID}, err
 }
 
 func (s *documents) setSecretFile(ctx context.Context, in *setsFile) (*nothing, error) {

@@ -13,6 +13,7 @@ import (
 	"github.com/slipway-cd/slipway/pkg/access/action"
 	"github.com/slipway-cd/slipway/pkg/audit"
 	"github.com/slipway-cd/slipway/pkg/fault"
+	"github.com/slipway-cd/slipway/pkg/ref"
 	"github.com/slipway-cd/slipway/pkg/store"
 )
 
@@ -35,7 +36,7 @@ const (
 
 func (s *sessions) whoamiOf(t store.AccessToken) access.Whoami {
 	return access.Whoami{
-		Actor: t.Actor, Kind: t.Kind, Token: t.Name, Account: t.Scope.Account, Org: t.Scope.Org, Project: t.Scope.Project, ExpiresAt: t.ExpiresAt, Version: s.Version,
+		Actor: t.Actor, Principal: principalText(t.Principal), Kind: t.Kind, Token: t.Name, Account: t.Scope.Account, Org: t.Scope.Org, Project: t.Scope.Project, ExpiresAt: t.ExpiresAt, Version: s.Version,
 	}
 }
 
@@ -73,7 +74,10 @@ func (s *sessions) loginByToken(ctx context.Context, in *struct {
 		Token string `json:"token" minLength:"1" maxLength:"512" doc:"A token of the API"`
 	}
 }) (*loggedIn, error) {
-	t, err := access.Verify(ctx, s.Store.Keys, in.Body.Token)
+	t, err := access.Verify(ctx, s.Store.Keys, in.Body.Token, s.Now())
+	if err == nil && t.Principal.Kind == ref.ServiceAccount {
+		err = fault.New(fault.Forbidden, "the token is the %s's, and programs open no session of the console; want one of a person", t.Actor)
+	}
 	if err == nil && t.Kind != store.TokenUser {
 		err = fault.New(fault.Forbidden, "a %s token opens no session; want one of the API, as slipway token create makes it", t.Kind)
 	}
@@ -90,7 +94,7 @@ func (s *sessions) open(ctx context.Context, of store.AccessToken, origin string
 		return nil, err
 	}
 	t, text := access.Mint(access.Grant{
-		Kind: store.TokenSession, ID: id, Scope: of.Scope, Name: of.Name, Actor: of.Actor, Of: of.ID, ExpiresAt: s.Now().Add(sessionAge),
+		Kind: store.TokenSession, ID: id, Scope: of.Scope, Name: of.Name, Actor: of.Actor, Of: of.ID, Principal: of.Principal, ExpiresAt: s.Now().Add(sessionAge),
 	}, s.Now())
 	cookie, err := cookieFor(origin, text, int(sessionAge/time.Second))
 	if err != nil {

@@ -7,8 +7,8 @@ import (
 
 	"github.com/danielgtaylor/huma/v2"
 
-	"github.com/slipway-cd/slipway/pkg/access"
 	"github.com/slipway-cd/slipway/pkg/access/action"
+	"github.com/slipway-cd/slipway/pkg/access/right"
 	"github.com/slipway-cd/slipway/pkg/fault"
 	"github.com/slipway-cd/slipway/pkg/ref"
 	"github.com/slipway-cd/slipway/pkg/store"
@@ -61,9 +61,9 @@ type setsStable struct {
 	Body StableVersion
 }
 
-func (in *setsStable) about(ctx context.Context, _ *Server) (access.Resource, error) {
+func (in *setsStable) about(ctx context.Context, _ *Server) (right.Resource, error) {
 	scope, err := in.scope(ctx)
-	return access.Resource{Scope: scope, ID: in.ID}, err
+	return right.Resource{Scope: scope, ID: in.ID}, err
 }
 
 func (s *documents) setStableTemplate(ctx context.Context, in *setsStable) (*nothing, error) {

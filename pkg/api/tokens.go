@@ -12,9 +12,11 @@ import (
 
 	"github.com/slipway-cd/slipway/pkg/access"
 	"github.com/slipway-cd/slipway/pkg/access/action"
+	"github.com/slipway-cd/slipway/pkg/access/right"
 	"github.com/slipway-cd/slipway/pkg/audit"
 	"github.com/slipway-cd/slipway/pkg/fault"
 	"github.com/slipway-cd/slipway/pkg/printable"
+	"github.com/slipway-cd/slipway/pkg/ref"
 	"github.com/slipway-cd/slipway/pkg/store"
 )
 
@@ -28,6 +30,8 @@ type Token struct {
 	Project   string          `json:"project,omitempty"`
 	Revoked   bool            `json:"revoked"`
 	CreatedAt time.Time       `json:"createdAt"`
+	Principal string          `json:"principal,omitempty" doc:"The user or the service account whose roles say what the token may, e.g. user ada; none: everything within its scope"`
+	ExpiresAt time.Time       `json:"expiresAt,omitzero" doc:"When it opens nothing any more; none: never"`
 	Binding   *store.Binding  `json:"binding,omitempty" doc:"What the delegates of the token may be: its name is theirs, and these tags. None: what they say"`
 }
 
@@ -46,7 +50,20 @@ type TokenList struct {
 func tokenOf(t store.AccessToken) Token {
 	return Token{
 		ID: t.ID, Kind: t.Kind, Name: t.Name, Actor: t.Actor, Org: t.Scope.Org, Project: t.Scope.Project,
-		Revoked: t.Revoked, CreatedAt: t.CreatedAt, Binding: t.Binding,
+		Revoked: t.Revoked, CreatedAt: t.CreatedAt, Binding: t.Binding, Principal: principalText(t.Principal), ExpiresAt: t.ExpiresAt,
+	}
+}
+
+// principalText names a principal, e.g. "user ada" or "serviceAccount
+// default/web/ci"; empty: there is none.
+func principalText(p store.EntityKey) string {
+	switch p.Kind {
+	case "":
+		return ""
+	case ref.User:
+		return "user " + p.ID
+	default:
+		return string(p.Kind) + " " + p.Scope.String() + "/" + p.ID
 	}
 }
 
@@ -54,7 +71,7 @@ func (s *Server) tokens() {
 	tags := []string{"Tokens"}
 	handle(s, action.TokenCreate, huma.Operation{
 		OperationID: "createToken", Method: http.MethodPost, Path: "/v1/tokens", Tags: tags, Summary: "Make a token for a scope",
-	}, s.createToken)
+	}, inTurn(s, s.createToken))
 	handle(s, action.TokenView, huma.Operation{
 		OperationID: "listTokens", Method: http.MethodGet, Path: "/v1/tokens", Tags: tags, Summary: "List tokens",
 	}, s.listTokens)
@@ -65,10 +82,15 @@ func (s *Server) tokens() {
 
 // CreateToken is the body of a request for a token.
 type CreateToken struct {
-	Kind    store.TokenKind `json:"kind" enum:"user,delegate"`
-	Name    string          `json:"name" minLength:"1" maxLength:"128"`
-	Actor   string          `json:"actor,omitempty" maxLength:"128" doc:"Who the bearer will be; none means who asks. Only an account's token may name another"`
-	Binding *store.Binding  `json:"binding,omitempty" doc:"Of a delegate's token: its delegates have its name, and of these tags some, or all if they say none. None: they say what they like"`
+	Kind  store.TokenKind `json:"kind" enum:"user,delegate"`
+	Name  string          `json:"name" minLength:"1" maxLength:"128"`
+	Actor string          `json:"actor,omitempty" maxLength:"128" doc:"Who the bearer will be; none means who asks. Only an account's token may name another"`
+	// User and ServiceAccount say whose it is.
+	User           string `json:"user,omitempty" maxLength:"128" doc:"The user whose roles say what the token may; only who may do everything in the account makes one for another user"`
+	ServiceAccount string `json:"serviceAccount,omitempty" maxLength:"160" doc:"The service account whose roles say what the token may: of the token's scope, or of one around it, e.g. ci or account.ci"`
+	Hours          int    `json:"hours,omitempty" minimum:"1" maximum:"8760" doc:"How long it opens anything; none means 30 days for a user's or a service account's, and else for ever"`
+
+	Binding *store.Binding `json:"binding,omitempty" doc:"Of a delegate's token: its delegates have its name, and of these tags some, or all if they say none. None: they say what they like"`
 }
 
 func (s *Server) createToken(ctx context.Context, in *struct {
@@ -87,14 +109,13 @@ func (s *Server) createToken(ctx context.Context, in *struct {
 	if err := checkBinding(in.Body); err != nil {
 		return nil, err
 	}
-	by := caller(ctx)
-	actor := cmp.Or(in.Body.Actor, by.Actor)
-	if actor != by.Actor && by.Scope.Org != "" {
-		return nil, fault.New(fault.Forbidden, "a token for %s can't make one for the actor %q", by.Scope, actor)
+	grant, err := granted(ctx, s, scope, in.Body)
+	if err != nil {
+		return nil, err
 	}
 	// What is remembered for the key has no secret in it, so that a repetition
 	// can't show it again.
-	t, secret := access.Mint(access.Grant{Kind: in.Body.Kind, Scope: scope, Name: in.Body.Name, Actor: actor, Binding: in.Body.Binding}, s.Now())
+	t, secret := access.Mint(grant, s.Now())
 	made, err := once(ctx, s.kept, in.Keyed, in.RawBody, "createToken", func(string) (Token, error) {
 		if err := s.Store.PutToken(ctx, t); err != nil {
 			return Token{}, err
@@ -108,6 +129,99 @@ func (s *Server) createToken(ctx context.Context, in *struct {
 		return nil, fault.New(fault.Conflict, "this request made token %s before, and a token is shown once; revoke it and make another", made.ID)
 	}
 	return &struct{ Body NewToken }{NewToken{Token: made, Secret: secret}}, nil
+}
+
+// defaultAge is how long the token of a principal lasts if nobody says.
+const defaultAge = 30 * 24 * time.Hour
+
+// granted is what a new token is for, if the caller may make it: one of the same
+// principal, or of nobody where the caller is nobody; a delegate's; a service
+// account's, which may no more than the caller; or anybody's, by who may do
+// everything.
+func granted(ctx context.Context, s *Server, scope ref.Scope, c CreateToken) (access.Grant, error) {
+	by := caller(ctx)
+	g := access.Grant{Kind: c.Kind, Scope: scope, Name: c.Name, Actor: cmp.Or(c.Actor, by.Actor), Binding: c.Binding, Principal: by.Principal}
+	named := c.User != "" || c.ServiceAccount != ""
+	switch {
+	case named && c.Kind != store.TokenUser:
+		return g, invalid("a delegate's token is no user's and no service account's")
+	case c.User != "" && c.ServiceAccount != "":
+		return g, invalid("found user and serviceAccount; want one of the two")
+	case c.Kind == store.TokenDelegate:
+		g.Principal = store.EntityKey{}
+		if err := asker(ctx).Allow(ctx, action.DelegateToken, right.Resource{Scope: scope}); err != nil {
+			return g, err
+		}
+	case c.User != "":
+		g.Principal = store.EntityKey{Scope: ref.Scope{Account: scope.Account}, Kind: ref.User, ID: c.User}
+	case c.ServiceAccount != "":
+		r, err := ref.Parse(c.ServiceAccount, scope)
+		if err != nil {
+			return g, invalid("serviceAccount: %w", err)
+		}
+		g.Principal = store.EntityKey{Scope: r.Scope, Kind: ref.ServiceAccount, ID: r.ID}
+	}
+	if g.Principal.Kind != "" {
+		if c.Actor != "" {
+			return g, invalid("the token is the %s's, and so has its name; want no actor", principalText(g.Principal))
+		}
+		g.Actor, g.ExpiresAt = access.ActorOf(g.Principal), s.Now().Add(defaultAge)
+	} else if g.Actor != by.Actor && (by.Scope.Org != "" || by.Principal.Kind != "" && asker(ctx).Everything(ctx) != nil) {
+		return g, fault.New(fault.Forbidden, "a token for %s can't make one for the actor %q", by.Scope, g.Actor)
+	}
+	if c.Hours > 0 {
+		g.ExpiresAt = s.Now().Add(time.Duration(c.Hours) * time.Hour)
+	}
+	if !by.ExpiresAt.IsZero() && g.Principal == by.Principal && g.Kind != store.TokenDelegate && g.ExpiresAt.After(by.ExpiresAt) && by.Kind != store.TokenSession {
+		g.ExpiresAt = by.ExpiresAt // a token doesn't outlive itself by another
+	}
+	return g, givesAway(ctx, s, g)
+}
+
+// givesAway refuses a token by which somebody would have more than the caller.
+func givesAway(ctx context.Context, s *Server, g access.Grant) error {
+	by, who := caller(ctx), asker(ctx)
+	if g.Principal.Kind == "" || g.Principal == by.Principal {
+		return nil
+	}
+	if _, err := s.Store.Entity(ctx, g.Principal); err != nil {
+		return err
+	}
+	if g.Principal.Kind == ref.User {
+		if err := who.Everything(ctx); err != nil {
+			return fault.Wrap(err, "only who may do everything in the account makes a token for another user")
+		}
+		return nil
+	}
+	if err := who.Allow(ctx, action.ServiceAccountKey, right.Resource{Scope: g.Principal.Scope, ID: g.Principal.ID}); err != nil {
+		return err
+	}
+	given, err := s.Catalog.Given(ctx, g.Principal)
+	if err != nil {
+		return err
+	}
+	return who.Covers(ctx, within(given, g.Scope))
+}
+
+// within are rights as far as a token's scope reaches.
+func within(rights []right.Right, scope ref.Scope) []right.Right {
+	var out []right.Right
+	for _, r := range rights {
+		cut := r
+		cut.Within = nil
+		for _, e := range r.Within {
+			switch {
+			case scope.Covers(e.Scope):
+				cut.Within = append(cut.Within, e)
+			case e.Children && e.Scope.Covers(scope):
+				cut.Within = append(cut.Within, right.Extent{Scope: scope, Children: true})
+			}
+		}
+		if len(cut.Within) > 0 {
+			out = append(out, cut)
+		}
+	}
+	return out
 }
 
 // checkBinding says what is wrong with the binding that is asked for.
@@ -127,9 +241,17 @@ func checkBinding(c CreateToken) error {
 func (s *Server) auditToken(ctx context.Context, a audit.Action, t store.AccessToken) error {
 	_, err := s.Store.AppendAudit(ctx, audit.Record{
 		Time: s.Now(), Actor: caller(ctx).Actor, Scope: t.Scope, Action: a, Kind: "token", ID: t.ID,
-		After: string(t.Kind) + " " + t.Name + " for " + t.Actor + bindingText(t.Binding), Request: requestID(ctx),
+		After: string(t.Kind) + " " + t.Name + " for " + t.Actor + endText(t.ExpiresAt) + bindingText(t.Binding), Request: requestID(ctx),
 	})
 	return err
+}
+
+// endText tells in the audit trail when a token ends.
+func endText(at time.Time) string {
+	if at.IsZero() {
+		return ""
+	}
+	return ", until " + at.UTC().Format(time.RFC3339)
 }
 
 // bindingText tells of a binding in the audit trail.
@@ -158,6 +280,16 @@ func (s *Server) listTokens(ctx context.Context, in *struct {
 		return nil, err
 	}
 	all = slices.DeleteFunc(all, func(t store.AccessToken) bool { return !scope.Covers(t.Scope) })
+	for i, t := range all {
+		mine, err := manages(ctx, t)
+		if err != nil {
+			return nil, err
+		}
+		if !mine {
+			all[i].ID = "" // left out below
+		}
+	}
+	all = slices.DeleteFunc(all, func(t store.AccessToken) bool { return t.ID == "" })
 	part, next, err := paginate(all, func(t store.AccessToken) string { return t.Name + " " + t.ID }, in.Paged)
 	if err != nil {
 		return nil, err
@@ -175,12 +307,46 @@ type ofToken struct {
 }
 
 // about is the token's scope. A token of another is as good as none.
-func (in ofToken) about(ctx context.Context, s *Server) (access.Resource, error) {
+func (in ofToken) about(ctx context.Context, s *Server) (right.Resource, error) {
 	t, err := s.Store.Token(ctx, in.ID)
 	if err == nil && !caller(ctx).Scope.Covers(t.Scope) {
 		err = notFound("no token %q", in.ID)
 	}
-	return access.Resource{Scope: t.Scope}, err
+	if err == nil {
+		var mine bool
+		if mine, err = manages(ctx, t); err == nil && !mine {
+			err = notFound("no token %q", in.ID)
+		}
+	}
+	return right.Resource{Scope: t.Scope}, err
+}
+
+// manages says whether the caller sees a token and may revoke it: its own, one
+// that it could make by the kind's permission, or any if it may do everything in
+// the token's scope.
+func manages(ctx context.Context, t store.AccessToken) (bool, error) {
+	by, who := caller(ctx), asker(ctx)
+	if t.Principal.Kind != "" && t.Principal == by.Principal {
+		return true, nil
+	}
+	var do action.Action
+	on := right.Resource{Scope: t.Scope}
+	switch {
+	case t.Kind == store.TokenDelegate:
+		do = action.DelegateToken
+	case t.Principal.Kind == ref.ServiceAccount:
+		do, on = action.ServiceAccountKey, right.Resource{Scope: t.Principal.Scope, ID: t.Principal.ID}
+		if by.Principal.Kind == "" && by.Scope.Covers(t.Scope) {
+			return true, nil
+		}
+	case t.Principal.Kind == ref.User:
+		do, on = action.EntityDelete, right.Resource{Type: action.TypeOf(ref.User), Scope: t.Principal.Scope, ID: t.Principal.ID}
+	default: // nobody's
+		missing, err := who.Lacks(ctx, right.Legacy(t.Scope))
+		return !missing, err
+	}
+	d, err := who.Decide(ctx, do, on)
+	return d.Allowed, err
 }
 
 func (s *Server) revokeToken(ctx context.Context, in *ofToken) (*nothing, error) {

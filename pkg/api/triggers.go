@@ -6,8 +6,8 @@ import (
 
 	"github.com/danielgtaylor/huma/v2"
 
-	"github.com/slipway-cd/slipway/pkg/access"
 	"github.com/slipway-cd/slipway/pkg/access/action"
+	"github.com/slipway-cd/slipway/pkg/access/right"
 	"github.com/slipway-cd/slipway/pkg/ref"
 	"github.com/slipway-cd/slipway/pkg/store"
 )
@@ -20,9 +20,9 @@ type listsFires struct {
 	Trigger  string `path:"trigger" maxLength:"128"`
 }
 
-func (in *listsFires) about(ctx context.Context, _ *Server) (access.Resource, error) {
+func (in *listsFires) about(ctx context.Context, _ *Server) (right.Resource, error) {
 	scope, err := in.scope(ctx)
-	return access.Resource{Scope: scope, ID: in.Pipeline}, err
+	return right.Resource{Scope: scope, ID: in.Pipeline}, err
 }
 
 func (in *listsFires) key(ctx context.Context) (store.EntityKey, error) {

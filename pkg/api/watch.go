@@ -14,8 +14,10 @@ import (
 
 	"github.com/slipway-cd/slipway/pkg/access"
 	"github.com/slipway-cd/slipway/pkg/access/action"
+	"github.com/slipway-cd/slipway/pkg/access/right"
 	"github.com/slipway-cd/slipway/pkg/execution"
 	"github.com/slipway-cd/slipway/pkg/plan"
+	"github.com/slipway-cd/slipway/pkg/ref"
 )
 
 // The events of a watched execution. The first is always the tree, as
@@ -79,6 +81,7 @@ func (s *steering) watchExecution(ctx context.Context, in *OfExecution) (*huma.S
 // follow sends the tree and then what changes, until the execution ends or the
 // caller's token is revoked.
 func (s *steering) follow(ctx context.Context, stream *eventStream, tree ExecutionTree, changed <-chan struct{}) error {
+	scope := ref.Scope{Account: caller(ctx).Scope.Account, Org: tree.Org, Project: tree.Project}
 	seen, _ := sightings{}.look(tree.Root)
 	if err := stream.open(EventTree, tree); err != nil {
 		return err
@@ -88,7 +91,10 @@ func (s *steering) follow(ctx context.Context, stream *eventStream, tree Executi
 		if !await(ctx, changed, pause) {
 			return nil
 		}
-		if err := access.Recheck(ctx, s.Store.Keys, caller(ctx)); err != nil {
+		if err := access.Recheck(ctx, s.Store.Keys, caller(ctx), s.Now()); err != nil {
+			return err
+		}
+		if err := asker(ctx).Now().Allow(ctx, action.ExecutionView, right.Resource{Scope: scope, ID: tree.Pipeline}); err != nil {
 			return err
 		}
 		begun := time.Now()

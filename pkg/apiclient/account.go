@@ -4,6 +4,8 @@ import (
 	"context"
 	"net/http"
 
+	"github.com/slipway-cd/slipway/pkg/access"
+	"github.com/slipway-cd/slipway/pkg/access/action"
 	"github.com/slipway-cd/slipway/pkg/api"
 	"github.com/slipway-cd/slipway/pkg/audit"
 	"github.com/slipway-cd/slipway/pkg/issuer"
@@ -50,4 +52,35 @@ func (c *Client) Issuer(ctx context.Context) (issuer.Status, error) {
 // RotateIssuer makes a new key for them.
 func (c *Client) RotateIssuer(ctx context.Context, in api.RotateIssuer) (issuer.Status, error) {
 	return post[issuer.Status](ctx, c, path("issuer", "rotate"), nil, in)
+}
+
+// Who is somebody who is asked about; none: the caller.
+type Who struct {
+	User           string
+	ServiceAccount string
+}
+
+// Ask is what somebody might do.
+type Ask struct {
+	Scope  ref.Scope
+	Action action.Action
+	Kind   ref.Kind
+	ID     string
+	Who    Who
+}
+
+// Can says whether somebody may do something. Of the caller it tells no other
+// rights.
+func (c *Client) Can(ctx context.Context, a Ask) (access.Permit, error) {
+	q := scoped(a.Scope)
+	q.Set("action", string(a.Action))
+	for name, v := range map[string]string{"kind": string(a.Kind), "id": a.ID, "user": a.Who.User, "serviceAccount": a.Who.ServiceAccount} {
+		if v != "" {
+			q.Set(name, v)
+		}
+	}
+	if a.Who == (Who{}) {
+		return get[access.Permit](ctx, c, path("access", "can"), q)
+	}
+	return get[access.Permit](ctx, c, path("access", "explain"), q)
 }

@@ -11,6 +11,7 @@ import (
 	"context"
 	"time"
 
+	"github.com/slipway-cd/slipway/pkg/access/grants"
 	"github.com/slipway-cd/slipway/pkg/audit"
 	"github.com/slipway-cd/slipway/pkg/entity"
 	"github.com/slipway-cd/slipway/pkg/fault"
@@ -67,6 +68,8 @@ type Draft struct {
 	// Within is what the caller may touch: an infrastructure definition lives
 	// where its environment does. None: Scope.
 	Within ref.Scope
+	// By is who saves it, and so must be allowed to; nil: Slipway itself.
+	By *grants.Caller
 }
 
 // Change says what a save did.
@@ -90,6 +93,9 @@ type Result struct {
 // Check says what saving a draft would do. It changes nothing.
 func (c *Catalog) Check(ctx context.Context, d Draft) (Result, error) {
 	p, err := c.prepare(ctx, d)
+	if err == nil {
+		err = c.keepsAdmin(ctx, d.Scope.Account, p)
+	}
 	return p.result(), err
 }
 
@@ -98,6 +104,9 @@ func (c *Catalog) Check(ctx context.Context, d Draft) (Result, error) {
 func (c *Catalog) Save(ctx context.Context, d Draft, by audit.Author) (Result, error) {
 	for range maxRaces {
 		p, err := c.prepare(ctx, d)
+		if err == nil {
+			err = c.keepsAdmin(ctx, d.Scope.Account, p)
+		}
 		if err != nil {
 			return p.result(), err
 		}
@@ -160,16 +169,25 @@ func (c *Catalog) fitted(ctx context.Context, r reading, saved Find) (prepared, 
 	if p.stored, err = saved(ctx, key); err != nil && !fault.Is(err, fault.NotFound) {
 		return prepared{}, err
 	}
+	if err := allowed(ctx, d, p); err != nil {
+		return prepared{}, err
+	}
 	if d.Version != AnyVersion && d.Version != p.stored.Version {
 		return prepared{}, store.Stale(key.Describe(), d.Version)
 	}
 	p.next.Version = p.stored.Version
+	if e.Kind == ref.Trigger && d.By != nil {
+		p.next.By = d.By.Acting()
+	}
 	if e.Kind == ref.Secret {
 		p.next.YAML, p.value, err = withoutValue(d.YAML)
 	} else {
 		p.next.YAML, p.value, err = c.apart(ctx, e, d, p.stored)
 	}
 	if err != nil {
+		return prepared{}, err
+	}
+	if err := c.grantable(ctx, d, p); err != nil {
 		return prepared{}, err
 	}
 	missing, err := c.missing(ctx, e)
@@ -291,6 +309,9 @@ func (c *Catalog) Delete(ctx context.Context, key store.EntityKey, version int64
 		if err := c.release(ctx, key, by); err != nil {
 			return err
 		}
+	}
+	if err := c.keepsAdmin(ctx, key.Scope.Account, prepared{stored: stored}); err != nil {
+		return err
 	}
 	record := c.record(key, by, audit.Delete)
 	record.Before = string(stored.YAML)

@@ -136,7 +136,10 @@ func (c *Catalog) prepareAll(ctx context.Context, set []Draft) ([]prepared, *vie
 		}
 	}
 	order(all)
-	return all, v, bad.err()
+	if err := bad.err(); err != nil || len(set) == 0 {
+		return all, v, err
+	}
+	return all, v, c.keepsAdmin(ctx, set[0].Scope.Account, all...)
 }
 
 // reading is a draft that has been read.

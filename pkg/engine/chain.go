@@ -30,6 +30,7 @@ type Chained struct {
 	Parent   store.Holder
 	Actor    string          // who started the parent
 	Override *store.Override // of freezes, the parent's
+	As       *store.Identity // the parent's
 	Scope    ref.Scope
 	Pipeline string
 	Sets     []string      // input sets
@@ -95,7 +96,7 @@ func (h *Handler) startChild(ctx context.Context, snap *snapshot, n *plan.Node, 
 		return store.Execution{}, err
 	}
 	child, err := h.StartChained(ctx, Chained{
-		ID: s.Child, Parent: store.Holder{Execution: snap.execution.ID, Node: n.ID}, Actor: snap.execution.Actor, Override: snap.execution.Override,
+		ID: s.Child, Parent: store.Holder{Execution: snap.execution.ID, Node: n.ID}, Actor: snap.execution.Actor, Override: snap.execution.Override, As: snap.execution.As,
 		Scope:    ref.Scope{Account: snap.execution.Scope.Account, Org: chain.Org.Value, Project: chain.Project.Value},
 		Pipeline: chain.Pipeline.Value, Inputs: chain.Inputs, Sets: chain.Sets.Value,
 	})

@@ -92,6 +92,9 @@ func (d *states) since(n *plan.Node, now time.Time) time.Time {
 // frozen finds the freezes that are active for what a stage deploys, or one of
 // the iterations of a loop.
 func (s *snapshot) frozen(n *plan.Node, state plan.State, at time.Time) (Frozen, error) {
+	if err := s.permitted(n, state); err != nil {
+		return Frozen{}, err
+	}
 	if s.execution.Preview {
 		return Frozen{}, nil
 	}

@@ -12,6 +12,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/slipway-cd/slipway/pkg/access/grants"
 	"github.com/slipway-cd/slipway/pkg/entity"
 	"github.com/slipway-cd/slipway/pkg/fault"
 	"github.com/slipway-cd/slipway/pkg/freeze/calendar"
@@ -68,7 +69,7 @@ type Handler struct {
 // NewHandler makes a Handler.
 func NewHandler(cfg Config) *Handler {
 	r := &Reader{
-		store: cfg.Store, steps: map[string]step.Type{}, types: cfg.Types, mail: cfg.Mail, now: cfg.Now, calendar: calendar.New(cfg.Store.Entities),
+		store: cfg.Store, steps: map[string]step.Type{}, types: cfg.Types, mail: cfg.Mail, now: cfg.Now, calendar: calendar.New(cfg.Store.Entities), grants: grants.New(cfg.Store.Entities),
 		plans: &plans{stored: cfg.Store.Executions, limit: 128, known: map[string]*plan.Plan{}},
 	}
 	for _, t := range cfg.Steps {

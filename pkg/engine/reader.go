@@ -4,6 +4,7 @@ import (
 	"context"
 	"time"
 
+	"github.com/slipway-cd/slipway/pkg/access/grants"
 	"github.com/slipway-cd/slipway/pkg/entity"
 	"github.com/slipway-cd/slipway/pkg/freeze/calendar"
 	"github.com/slipway-cd/slipway/pkg/mail"
@@ -25,6 +26,8 @@ type Reader struct {
 	plans *plans
 	// calendar has the deployment freezes.
 	calendar *calendar.Reader
+	// grants has what those may do as whom executions act.
+	grants *grants.Reader
 }
 
 // scope is what names mean in a node, over the given states.

@@ -30,6 +30,7 @@ type (
 	inputSets     struct{ *decoder }
 	notifications struct{ *decoder }
 	settings      struct{ *decoder } // connectors, secrets, variables and user groups: by services and notifications
+	roles         struct{ *decoder } // and who has them over what
 	agents        struct{ *decoder } // of GitOps, and what they keep as Argo CD says it
 	templates     struct{ *decoder } // by all whose documents may be one
 )

@@ -15,6 +15,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/slipway-cd/slipway/pkg/access/rbac"
 	"github.com/slipway-cd/slipway/pkg/artifact"
 	"github.com/slipway-cd/slipway/pkg/connector"
 	"github.com/slipway-cd/slipway/pkg/document"
@@ -28,7 +29,7 @@ import (
 	"github.com/slipway-cd/slipway/pkg/yamldoc"
 )
 
-// Entity is a document that has been decoded. Exactly one of the pointers is
+// Entity is a document that has been decoded. At most one of the pointers is
 // set, that of its kind.
 type Entity struct {
 	Kind  ref.Kind
@@ -58,6 +59,10 @@ type Entity struct {
 	Template        *Template
 	UserGroup       *UserGroup
 	Freeze          *freeze.Freeze
+	User            *rbac.Person
+	Role            *rbac.Role
+	ResourceGroup   *rbac.Group
+	RoleAssignment  *rbac.Assignment
 	Variable        *ScopeVariable
 	GitOpsAgent     *gitops.Agent
 	Application     *gitops.Application
@@ -208,6 +213,16 @@ func (d *decoder) entity(v yamldoc.Value, e *Entity) {
 		e.UserGroup = settings{d}.userGroup(v, e)
 	case ref.Freeze:
 		e.Freeze = settings{d}.freeze(v, e)
+	case ref.User:
+		e.User = roles{d}.user(v, e)
+	case ref.ServiceAccount:
+		roles{d}.serviceAccount(v, e)
+	case ref.Role:
+		e.Role = roles{d}.role(v, e)
+	case ref.ResourceGroup:
+		e.ResourceGroup = roles{d}.resourceGroup(v, e)
+	case ref.RoleAssignment:
+		e.RoleAssignment = roles{d}.assignment(v, e)
 	case ref.Variable:
 		e.Variable = settings{d}.scopeVariable(v, e)
 	case ref.GitOpsAgent:

@@ -12,35 +12,48 @@ import (
 	"github.com/slipway-cd/slipway/pkg/store"
 )
 
+// Person is who would answer an approval.
+type Person struct {
+	Name string // as audits have it
+	Mail string // by which groups may name him, too; empty: there is none
+	// Outside: he may not see the pipeline, and so isn't among everybody.
+	Outside bool
+}
+
+// is says whether a text means the person. Case says nothing.
+func (p Person) is(text string) bool {
+	return strings.EqualFold(text, p.Name) || p.Mail != "" && strings.EqualFold(text, p.Mail)
+}
+
 // mayAnswer says whether a person may answer an approval
 // (semantics/pipeline §7.7): who is in one of its groups and isn't kept from
 // it.
-func (s *Service) mayAnswer(ctx context.Context, e store.Execution, ap plan.Approval, user string) error {
-	if ap.NotExecutor && strings.EqualFold(e.Actor, user) {
-		return fault.New(fault.Forbidden, "%s started the execution and may not approve it", user)
+func (s *Service) mayAnswer(ctx context.Context, e store.Execution, ap plan.Approval, who Person) error {
+	if ap.NotExecutor && who.is(e.Actor) {
+		return fault.New(fault.Forbidden, "%s started the execution and may not approve it", who.Name)
 	}
-	if slices.ContainsFunc(ap.Refused, func(x string) bool { return strings.EqualFold(x, user) }) {
-		return fault.New(fault.Forbidden, "%s may not answer this approval", user)
+	if slices.ContainsFunc(ap.Refused, who.is) {
+		return fault.New(fault.Forbidden, "%s may not answer this approval", who.Name)
 	}
 	for _, name := range ap.Groups {
-		if in, err := s.memberOf(ctx, e.Scope, name, user); in || err != nil {
+		if in, err := s.memberOf(ctx, e.Scope, name, who); in || err != nil {
 			return err
 		}
 	}
-	return fault.New(fault.Forbidden, "%s is in none of the groups that may answer: %s", user, strings.Join(ap.Groups, ", "))
+	return fault.New(fault.Forbidden, "%s is in none of the groups that may answer: %s", who.Name, strings.Join(ap.Groups, ", "))
 }
 
-// memberOf says whether a user is in a group, which is read as it is now. A
+// memberOf says whether a person is in a group, which is read as it is now. A
 // group that was deleted has nobody.
-func (s *Service) memberOf(ctx context.Context, from ref.Scope, name, user string) (bool, error) {
+func (s *Service) memberOf(ctx context.Context, from ref.Scope, name string, who Person) (bool, error) {
 	if plan.EverybodysGroup(name) {
-		return true, nil // whoever may reach the execution
+		return !who.Outside, nil // whoever may see the execution
 	}
 	group, _, err := resolve.Group(ctx, s.Store, from, name)
 	if fault.Is(err, fault.NotFound) {
 		return false, nil
 	}
-	return err == nil && group.Has(user), err
+	return err == nil && (group.Has(who.Name) || who.Mail != "" && group.Has(who.Mail)), err
 }
 
 // FindCallback finds the one step of an execution that waits for approval and

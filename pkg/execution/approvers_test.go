@@ -51,7 +51,7 @@ func TestWhoMayAnswer(t *testing.T) {
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
 			t.Parallel()
-			err := s.mayAnswer(t.Context(), store.Execution{Scope: project, Actor: "ann"}, tt.approval, tt.user)
+			err := s.mayAnswer(t.Context(), store.Execution{Scope: project, Actor: "ann"}, tt.approval, Person{Name: tt.user})
 			if tt.refused == "" && err != nil || tt.refused != "" && (!fault.Is(err, fault.Forbidden) || !strings.HasPrefix(err.Error(), tt.refused)) {
 				t.Errorf("%v; want %q", err, tt.refused)
 			}

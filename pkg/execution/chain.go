@@ -14,7 +14,7 @@ import (
 func (s *Service) StartChained(ctx context.Context, c engine.Chained) (store.Execution, error) {
 	r := launch.Request{
 		Scope: c.Scope, Pipeline: c.Pipeline, By: audit.Author{Actor: c.Actor},
-		Inputs: launch.Inputs{Sets: c.Sets, Document: c.Inputs}, Parent: c.Parent, ID: c.ID, Inherited: c.Override,
+		Inputs: launch.Inputs{Sets: c.Sets, Document: c.Inputs}, Parent: c.Parent, ID: c.ID, Inherited: c.Override, As: c.As,
 	}
 	return s.Launch.Start(ctx, r)
 }

@@ -75,7 +75,10 @@ type ApprovalAnswer struct {
 	// caller shows nothing, such as a script; then the current one is meant.
 	Digest string
 	By     audit.Author
-	link   string // who made the link by which the answer comes; empty: there was none
+	// Mail and Outside are as in Person.
+	Mail    string
+	Outside bool
+	link    string // who made the link by which the answer comes; empty: there was none
 }
 
 // Approve counts a person's answer to a HarnessApproval step
@@ -101,7 +104,7 @@ func (s *Service) approve(ctx context.Context, id string, node plan.NodeID, a Ap
 		if err := check(st); err != nil {
 			return false, err
 		}
-		if err := s.mayAnswer(ctx, e, *st.Approval, a.By.Actor); err != nil {
+		if err := s.mayAnswer(ctx, e, *st.Approval, Person{Name: a.By.Actor, Mail: a.Mail, Outside: a.Outside}); err != nil {
 			return false, err
 		}
 		return s.count(node, st, a)

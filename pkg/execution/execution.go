@@ -99,6 +99,7 @@ type RetryRequest struct {
 	Key      string
 	Within   ref.Scope
 	Override string
+	As       *store.Identity // as in launch.Request
 }
 
 // Retry starts the execution's pipeline again with the same inputs, as it is
@@ -131,7 +132,7 @@ func (s *Service) Retry(ctx context.Context, id string, r RetryRequest) (store.E
 	}
 	start := launch.Request{
 		Scope: e.Scope, Pipeline: e.Pipeline, Inputs: inputs, By: r.By, Key: r.Key, RetryOf: cmp.Or(e.RetryOf, e.ID), Stages: given.Stages, Values: given.Values,
-		Trigger: before.Trigger, Within: r.Within, Override: r.Override,
+		Trigger: before.Trigger, Within: r.Within, Override: r.Override, As: r.As,
 	}
 	if r.From != "" || r.FromFailed {
 		if start.Resume, err = s.resume(ctx, e, before, r, start); err != nil {

@@ -57,7 +57,7 @@ func (s *Service) MakeLink(ctx context.Context, r LinkRequest) (text string, exp
 		if err := asks(r.Node, st); err != nil {
 			return false, err
 		}
-		if err := s.mayAnswer(ctx, e, *st.Approval, r.Approver); err != nil {
+		if err := s.mayAnswer(ctx, e, *st.Approval, Person{Name: r.Approver}); err != nil {
 			return false, err
 		}
 		ap := *st.Approval

@@ -40,6 +40,9 @@ func (s *Service) StartPreview(ctx context.Context, r launch.Request) (Preview, 
 	if err != nil {
 		return Preview{}, err
 	}
+	if err := s.Launch.Permitted(ctx, r, made); err != nil {
+		return Preview{}, err
+	}
 	p, err := plan.Decode(made.Doc)
 	if err != nil {
 		return Preview{}, fmt.Errorf("decode the plan: %w", err)
@@ -50,7 +53,7 @@ func (s *Service) StartPreview(ctx context.Context, r launch.Request) (Preview, 
 	}
 	e := store.Execution{
 		ID: id, Scope: r.Scope, Pipeline: r.Pipeline, Name: made.Name, Status: plan.Running, Inputs: made.Inputs,
-		Actor: r.By.Actor, Preview: true, StartedAt: s.Now(),
+		Actor: r.By.Actor, As: r.As, Preview: true, StartedAt: s.Now(),
 	}
 	given, err := launch.GivenTo(e)
 	if err != nil {

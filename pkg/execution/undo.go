@@ -54,7 +54,7 @@ func (s *Service) Rollback(ctx context.Context, id string, r RollbackRequest) (s
 		return store.Execution{}, err
 	}
 	return s.Launch.Begin(ctx, store.Execution{
-		ID: made, Scope: e.Scope, Pipeline: e.Pipeline, Name: e.Name, PlanHash: e.PlanHash, Inputs: e.Inputs, RollbackOf: e.ID,
+		ID: made, Scope: e.Scope, Pipeline: e.Pipeline, Name: e.Name, PlanHash: e.PlanHash, Inputs: e.Inputs, RollbackOf: e.ID, As: e.As,
 	}, p.Root.ID, doc, r.By, fmt.Sprintf("rollback of execution %s, plan %s", e.ID, e.PlanHash))
 }
 

@@ -30,6 +30,8 @@ const (
 	Referenced Code = "REFERENCED"
 	// Unauthenticated: no token, or one that isn't known.
 	Unauthenticated Code = "UNAUTHENTICATED"
+	// ExpiredToken: the token's time is over.
+	ExpiredToken Code = "EXPIRED_TOKEN"
 	// Forbidden: the caller is known and may not do this.
 	Forbidden Code = "FORBIDDEN"
 	// Unsupported: Harness has it and Slipway doesn't yet.
@@ -53,7 +55,7 @@ const (
 // Codes lists every code, for the documentation's test and the API's table.
 func Codes() []Code {
 	return []Code{
-		Invalid, NotFound, Conflict, Frozen, StaleVersion, Referenced, Unauthenticated, Forbidden,
+		Invalid, NotFound, Conflict, Frozen, StaleVersion, Referenced, Unauthenticated, ExpiredToken, Forbidden,
 		Unsupported, UnresolvedExpression, LeaseLost, TooLarge, TooMany, StorageFull, Unavailable, Internal,
 	}
 }
@@ -169,7 +171,7 @@ func Passing(err error) bool {
 	switch CodeOf(err) {
 	case Internal, Unavailable, TooMany, StorageFull:
 		return true
-	case Invalid, NotFound, Conflict, Frozen, StaleVersion, Referenced, Unauthenticated, Forbidden, Unsupported, UnresolvedExpression, LeaseLost, TooLarge:
+	case Invalid, NotFound, Conflict, Frozen, StaleVersion, Referenced, Unauthenticated, ExpiredToken, Forbidden, Unsupported, UnresolvedExpression, LeaseLost, TooLarge:
 	}
 	return false
 }
@@ -187,7 +189,7 @@ func Failures(err error) []FailureType {
 	switch CodeOf(err) {
 	case Invalid, NotFound, Unsupported, UnresolvedExpression, TooLarge:
 		return []FailureType{ConfigurationFailure, Unknown}
-	case Unauthenticated:
+	case Unauthenticated, ExpiredToken:
 		return []FailureType{Authentication}
 	case Forbidden:
 		return []FailureType{Authorization}

@@ -5,6 +5,8 @@ import (
 	"fmt"
 	"time"
 
+	"github.com/slipway-cd/slipway/pkg/access/action"
+	"github.com/slipway-cd/slipway/pkg/access/right"
 	"github.com/slipway-cd/slipway/pkg/audit"
 	"github.com/slipway-cd/slipway/pkg/fault"
 	"github.com/slipway-cd/slipway/pkg/freeze"
@@ -59,12 +61,28 @@ func (r Request) override() *store.Override {
 	case r.Override == "":
 		return nil
 	}
-	return &store.Override{Reason: r.Override, Scopes: mayOverride(r)}
+	return &store.Override{Reason: r.Override, Scopes: r.overrides}
 }
 
-// mayOverride are the scopes whose freezes a caller may override: today all that
-// it may touch.
-func mayOverride(r Request) []ref.Scope { return []ref.Scope{r.within()} }
+// mayOverride are the scopes whose freezes whoever starts it may override: all
+// that it may touch, or those around the pipeline where it has the permission.
+func (l *Launcher) mayOverride(ctx context.Context, r Request) ([]ref.Scope, error) {
+	if r.As == nil || r.Override == "" {
+		return []ref.Scope{r.within()}, nil
+	}
+	var out []ref.Scope
+	who := l.grants.Caller(*r.As, r.By.Actor)
+	for _, scope := range r.Scope.Around() {
+		d, err := who.Decide(ctx, action.FreezeOverride, right.Resource{Scope: scope})
+		if err != nil {
+			return nil, err
+		}
+		if d.Allowed {
+			out = append(out, scope)
+		}
+	}
+	return out, nil
+}
 
 func (r Request) pipeline() ref.Ref { return ref.Ref{Scope: r.Scope, ID: r.Pipeline} }
 

@@ -14,6 +14,7 @@ import (
 
 	"golang.org/x/sync/errgroup"
 
+	"github.com/slipway-cd/slipway/pkg/access/grants"
 	"github.com/slipway-cd/slipway/pkg/audit"
 	"github.com/slipway-cd/slipway/pkg/entity"
 	"github.com/slipway-cd/slipway/pkg/fault"
@@ -39,11 +40,12 @@ type Launcher struct {
 	Config
 	plans    *planner
 	calendar *calendar.Reader
+	grants   *grants.Reader
 }
 
 // New makes a Launcher.
 func New(cfg Config) *Launcher {
-	return &Launcher{Config: cfg, plans: newPlanner(cfg.Store.Entities, cfg.Options), calendar: calendar.New(cfg.Store.Entities)}
+	return &Launcher{Config: cfg, plans: newPlanner(cfg.Store.Entities, cfg.Options), calendar: calendar.New(cfg.Store.Entities), grants: grants.New(cfg.Store.Entities)}
 }
 
 // Request asks for an execution of a pipeline.
@@ -70,12 +72,17 @@ type Request struct {
 	// be in it. None: the pipeline's own scope.
 	Within ref.Scope
 
+	// As is as whom it acts; nil: as nobody in particular.
+	As *store.Identity
+
 	// Override is why it runs in spite of deployment freezes; empty: they count.
 	Override string
 
 	ID        string          // of a chained execution
 	Parent    store.Holder    // of a chained execution
 	Inherited *store.Override // of a chained execution: its parent's
+
+	overrides []ref.Scope // those whose freezes Override passes
 }
 
 // Plan reads what a pipeline is made of and gives its plan.
@@ -84,10 +91,16 @@ func (l *Launcher) Plan(ctx context.Context, r Request) (Planned, error) { retur
 // Start plans a pipeline and starts its execution.
 func (l *Launcher) Start(ctx context.Context, r Request) (store.Execution, error) {
 	made, freezes, err := l.planIn(ctx, r)
+	if err == nil {
+		r.overrides, err = l.mayOverride(ctx, r)
+	}
 	if err != nil {
 		return store.Execution{}, err
 	}
 	if err := r.Reach(made); err != nil {
+		return store.Execution{}, err
+	}
+	if err := l.Permitted(ctx, r, made); err != nil {
 		return store.Execution{}, err
 	}
 	if err := l.frozen(ctx, r, made, freezes); err != nil {
@@ -105,7 +118,7 @@ func (l *Launcher) Start(ctx context.Context, r Request) (store.Execution, error
 	}
 	return l.Begin(ctx, store.Execution{
 		ID: id, Scope: r.Scope, Pipeline: r.Pipeline, Name: made.Name, PlanHash: made.Hash,
-		Inputs: made.Inputs, RetryOf: r.RetryOf, Resume: r.Resume, Parent: r.Parent, Override: r.override(),
+		Inputs: made.Inputs, RetryOf: r.RetryOf, Resume: r.Resume, Parent: r.Parent, As: r.As, Override: r.override(),
 	}, made.Root, made.Doc, r.By, what)
 }
 

@@ -27,6 +27,13 @@ const (
 	Template       Kind = "template"
 	UserGroup      Kind = "userGroup"
 	Freeze         Kind = "freeze" // a time in which nothing is deployed
+	// User and ServiceAccount are principals: who tokens are of. The others say
+	// who may do what.
+	User           Kind = "user"
+	ServiceAccount Kind = "serviceAccount"
+	Role           Kind = "role"
+	ResourceGroup  Kind = "resourceGroup"
+	RoleAssignment Kind = "roleAssignment"
 	// EnvironmentGroup is a group of environments of its own scope.
 	EnvironmentGroup Kind = "environmentGroup"
 	// Overrides and ServiceOverrides replace what services define, in an
@@ -54,8 +61,18 @@ const (
 // Kinds lists every kind, in the order in which they may be saved so that
 // what is named comes before what names it.
 func Kinds() []Kind {
-	return []Kind{Secret, Variable, Connector, UserGroup, Template, Service, Environment, Infrastructure, EnvironmentGroup, Overrides, ServiceOverrides, Pipeline, InputSet, OverlayInputSet, Trigger, Freeze,
+	return []Kind{User, ServiceAccount, UserGroup, Role, ResourceGroup, RoleAssignment, Secret, Variable, Connector, Template, Service, Environment, Infrastructure, EnvironmentGroup, Overrides, ServiceOverrides, Pipeline, InputSet, OverlayInputSet, Trigger, Freeze,
 		GitOpsAgent, GitOpsSettings, GitOpsCertificate, GitOpsGPGKey, GitOpsRepoCredentials, GitOpsRepository, GitOpsCluster, GitOpsProject, GitOpsApplicationSet, GitOpsApplication}
+}
+
+// OfAccess says whether documents of a kind have a say in who may do what.
+func OfAccess(kind Kind) bool {
+	switch kind {
+	case User, ServiceAccount, UserGroup, Role, ResourceGroup, RoleAssignment:
+		return true
+	default:
+		return false
+	}
 }
 
 // OfGitOps says whether a kind is one of GitOps: in its documents a text with
@@ -90,7 +107,7 @@ func Parent(kind Kind) Kind {
 	case GitOpsSettings, GitOpsCertificate, GitOpsGPGKey, GitOpsRepoCredentials, GitOpsRepository, GitOpsCluster, GitOpsProject,
 		GitOpsApplicationSet, GitOpsApplication:
 		return GitOpsAgent
-	case Pipeline, Service, Environment, EnvironmentGroup, Connector, Secret, Template, UserGroup, Variable, Freeze, GitOpsAgent:
+	case Pipeline, Service, Environment, EnvironmentGroup, Connector, Secret, Template, UserGroup, Variable, Freeze, User, ServiceAccount, Role, ResourceGroup, RoleAssignment, GitOpsAgent:
 	}
 	return ""
 }
@@ -106,6 +123,18 @@ type Scope struct {
 // String is "account", "account/org" or "account/org/project".
 func (s Scope) String() string {
 	return strings.TrimRight(s.Account+"/"+s.Org+"/"+s.Project, "/")
+}
+
+// Around are the account of a scope, its organization and itself.
+func (s Scope) Around() []Scope {
+	around := []Scope{{Account: s.Account}}
+	if s.Org != "" {
+		around = append(around, Scope{Account: s.Account, Org: s.Org})
+	}
+	if s.Project != "" {
+		around = append(around, s)
+	}
+	return around
 }
 
 var scopePart = regexp.MustCompile(`^[0-9a-zA-Z_$-]+$`)
@@ -222,7 +251,7 @@ func CheckID(kind Kind, id string) error {
 		if checkObjectName(id) == nil {
 			return nil
 		}
-	case Service, Environment, EnvironmentGroup, Infrastructure, Overrides, ServiceOverrides, Connector, Template, Trigger, InputSet, OverlayInputSet, UserGroup, Variable, Freeze,
+	case Service, Environment, EnvironmentGroup, Infrastructure, Overrides, ServiceOverrides, Connector, Template, Trigger, InputSet, OverlayInputSet, UserGroup, Variable, Freeze, User, ServiceAccount, Role, ResourceGroup, RoleAssignment,
 		GitOpsAgent:
 	}
 	return check(re, id, allowed)

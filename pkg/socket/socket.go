@@ -54,7 +54,7 @@ func (l *Lobby) Handle(ctx context.Context, e events.APIGatewayWebsocketProxyReq
 	status := 200
 	switch fault.CodeOf(err) {
 	case "":
-	case fault.Unauthenticated:
+	case fault.Unauthenticated, fault.ExpiredToken:
 		status = 401
 	case fault.Forbidden, fault.NotFound, fault.Invalid:
 		status = 403
@@ -68,7 +68,7 @@ func (l *Lobby) Handle(ctx context.Context, e events.APIGatewayWebsocketProxyReq
 }
 
 func (l *Lobby) enter(ctx context.Context, e events.APIGatewayWebsocketProxyRequest) error {
-	t, err := access.Verify(ctx, l.Store.Keys, bearer(e.Headers))
+	t, err := access.Verify(ctx, l.Store.Keys, bearer(e.Headers), l.Now())
 	if err != nil {
 		return err
 	}

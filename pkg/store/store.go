@@ -66,6 +66,9 @@ type Entity struct {
 	YAML      []byte
 	Refs      []EntityKey // what the document names, files (FileTarget) among it; guards deletes
 	UpdatedBy string
+	// By is as whom it was saved last, of a trigger: what it starts acts as that
+	// one. nil: as nobody in particular.
+	By        *Identity
 	CreatedAt time.Time
 	UpdatedAt time.Time
 }
@@ -130,6 +133,11 @@ type Entities interface {
 	DeleteEntity(ctx context.Context, key EntityKey, version int64, a audit.Record) error
 	// Referrers lists who names key. AP-5
 	Referrers(ctx context.Context, key EntityKey, page Page) ([]EntityKey, string, error)
+	// AccessVersion is how often documents of an account were saved or deleted
+	// that have a say in who may do what (ref.OfAccess): each of these changes
+	// counts in its own transaction, so that who has read the number and then the
+	// documents knows them as long as it stays. AP-88
+	AccessVersion(ctx context.Context, account string) (int64, error)
 }
 
 // Interrupt is what a person asked of a running execution
@@ -161,6 +169,9 @@ type Execution struct {
 	// by its plan; its stages' states are taken over.
 	RollbackOf string
 	Parent     Holder // the step of a Pipeline stage that started it; none: a person or an event did
+	// As is as whom it acts, which then must be allowed to use what it deploys with;
+	// nil: as nobody in particular, who may.
+	As *Identity
 	// Override lets its stages begin although deployment freezes are active;
 	// nil: none of them may.
 	Override *Override
@@ -638,10 +649,28 @@ type AccessToken struct {
 	// Binding is what the delegates of the token may be; nil: what they say.
 	Binding *Binding
 	// Of is the token that a session was opened with: the session has its rights
-	// and ends with it. ExpiresAt is when the session ends by itself. Other kinds
-	// have neither.
-	Of        string
+	// and ends with it. Other kinds have none.
+	Of string
+	// ExpiresAt is when it opens nothing any more; zero: never.
 	ExpiresAt time.Time
+	// Principal is the user or the service account whose token it is: it may what
+	// that one may, within Scope. None: everything within Scope.
+	Principal EntityKey
+}
+
+// Identity is as whom a token lets its bearer act.
+func (t AccessToken) Identity() Identity {
+	return Identity{Principal: t.Principal, Within: t.Scope, Since: t.CreatedAt}
+}
+
+// Identity is as whom something is done: a principal, within a scope. It has
+// what the principal has by roles at that moment.
+type Identity struct {
+	Principal EntityKey `json:"principal,omitzero"` // none: it may do everything within the scope
+	Within    ref.Scope `json:"within"`
+	// Since is when the principal was proved. One that was saved later is another,
+	// of the same name.
+	Since time.Time `json:"since,omitzero"`
 }
 
 // Binding is what delegates may say of themselves: the token's name is theirs,

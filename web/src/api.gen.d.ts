@@ -38,6 +38,40 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/v1/access/can": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** Say whether the caller may do something */
+        get: operations["canI"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v1/access/explain": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** Say whether a user or a service account may do something, and why */
+        get: operations["explainAccess"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/v1/approvals/{link}": {
         parameters: {
             query?: never;
@@ -2682,9 +2716,18 @@ export interface components {
             actor?: string;
             /** @description Of a delegate's token: its delegates have its name, and of these tags some, or all if they say none. None: they say what they like */
             binding?: components["schemas"]["Binding"];
+            /**
+             * Format: int64
+             * @description How long it opens anything; none means 30 days for a user's or a service account's, and else for ever
+             */
+            hours?: number;
             /** @enum {string} */
             kind: "user" | "delegate";
             name: string;
+            /** @description The service account whose roles say what the token may: of the token's scope, or of one around it, e.g. ci or account.ci */
+            serviceAccount?: string;
+            /** @description The user whose roles say what the token may; only who may do everything in the account makes one for another user */
+            user?: string;
         };
         Decided: {
             /** Format: date-time */
@@ -3833,11 +3876,18 @@ export interface components {
             binding?: components["schemas"]["Binding"];
             /** Format: date-time */
             createdAt: string;
+            /**
+             * Format: date-time
+             * @description When it opens nothing any more; none: never
+             */
+            expiresAt?: string;
             id: string;
             /** @enum {string} */
             kind: "user" | "delegate";
             name: string;
             org?: string;
+            /** @description The user or the service account whose roles say what the token may, e.g. user ada; none: everything within its scope */
+            principal?: string;
             project?: string;
             revoked: boolean;
             /** @description The whole token. It is shown once and kept nowhere */
@@ -3866,6 +3916,15 @@ export interface components {
             insecure?: boolean;
             noProxy?: string;
             proxy?: string;
+        };
+        Permit: {
+            allowed: boolean;
+            /** @description The assignment that allows it */
+            by?: string;
+            /** @description Permissions, any of which would have been enough */
+            missing: string[];
+            /** @description Of somebody who is asked about: the assignments that give anything there */
+            rights?: string[];
         };
         PipelineInputs: {
             inputs: components["schemas"]["Question"][];
@@ -4457,11 +4516,18 @@ export interface components {
             binding?: components["schemas"]["Binding"];
             /** Format: date-time */
             createdAt: string;
+            /**
+             * Format: date-time
+             * @description When it opens nothing any more; none: never
+             */
+            expiresAt?: string;
             id: string;
             /** @enum {string} */
             kind: "user" | "delegate";
             name: string;
             org?: string;
+            /** @description The user or the service account whose roles say what the token may, e.g. user ada; none: everything within its scope */
+            principal?: string;
             project?: string;
             revoked: boolean;
         };
@@ -4591,6 +4657,8 @@ export interface components {
             kind: "user" | "session";
             /** @description All that the token is for is in this organization */
             org?: string;
+            /** @description The user or the service account whose roles say what the token may; none: it may do everything within its scope */
+            principal?: string;
             /** @description All that the token is for is in this project */
             project?: string;
             /** @description The name of the token that proved it */
@@ -4669,6 +4737,94 @@ export interface operations {
                 };
                 content: {
                     "application/json": components["schemas"]["KeySet"];
+                };
+            };
+            /** @description What went wrong */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    canI: {
+        parameters: {
+            query: {
+                /** @description Organization; none means the account's own */
+                org?: string;
+                /** @description Project of the organization; none means the organization's own */
+                project?: string;
+                /** @description As docs/permissions.md has it, e.g. pipeline.run or entity.save */
+                action: string;
+                /** @description The kind of document that an entity action is about */
+                kind?: string;
+                /** @description To what; none: to any of them */
+                id?: string;
+                /** @description The user who is asked about */
+                user?: string;
+                /** @description The service account that is asked about, as a reference from the scope */
+                serviceAccount?: string;
+            };
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description OK */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Permit"];
+                };
+            };
+            /** @description What went wrong */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    explainAccess: {
+        parameters: {
+            query: {
+                /** @description Organization; none means the account's own */
+                org?: string;
+                /** @description Project of the organization; none means the organization's own */
+                project?: string;
+                /** @description As docs/permissions.md has it, e.g. pipeline.run or entity.save */
+                action: string;
+                /** @description The kind of document that an entity action is about */
+                kind?: string;
+                /** @description To what; none: to any of them */
+                id?: string;
+                /** @description The user who is asked about */
+                user?: string;
+                /** @description The service account that is asked about, as a reference from the scope */
+                serviceAccount?: string;
+            };
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description OK */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Permit"];
                 };
             };
             /** @description What went wrong */
@@ -5811,7 +5967,7 @@ export interface operations {
             };
             header?: never;
             path: {
-                kind: "pipeline" | "service" | "environment" | "infrastructureDefinition" | "environmentGroup" | "overrides" | "serviceOverrides" | "connector" | "secret" | "variable" | "template" | "trigger" | "inputSet" | "overlayInputSet" | "userGroup" | "freeze" | "gitopsAgent" | "gitopsSettings" | "gitopsCertificate" | "gitopsGpgKey" | "gitopsRepoCredentials" | "gitopsRepository" | "gitopsCluster" | "gitopsProject" | "gitopsApplicationSet" | "gitopsApplication";
+                kind: "pipeline" | "service" | "environment" | "infrastructureDefinition" | "environmentGroup" | "overrides" | "serviceOverrides" | "connector" | "secret" | "variable" | "template" | "trigger" | "inputSet" | "overlayInputSet" | "userGroup" | "freeze" | "user" | "serviceAccount" | "role" | "resourceGroup" | "roleAssignment" | "gitopsAgent" | "gitopsSettings" | "gitopsCertificate" | "gitopsGpgKey" | "gitopsRepoCredentials" | "gitopsRepository" | "gitopsCluster" | "gitopsProject" | "gitopsApplicationSet" | "gitopsApplication";
             };
             cookie?: never;
         };
@@ -5849,7 +6005,7 @@ export interface operations {
             };
             header?: never;
             path: {
-                kind: "pipeline" | "service" | "environment" | "infrastructureDefinition" | "environmentGroup" | "overrides" | "serviceOverrides" | "connector" | "secret" | "variable" | "template" | "trigger" | "inputSet" | "overlayInputSet" | "userGroup" | "freeze" | "gitopsAgent" | "gitopsSettings" | "gitopsCertificate" | "gitopsGpgKey" | "gitopsRepoCredentials" | "gitopsRepository" | "gitopsCluster" | "gitopsProject" | "gitopsApplicationSet" | "gitopsApplication";
+                kind: "pipeline" | "service" | "environment" | "infrastructureDefinition" | "environmentGroup" | "overrides" | "serviceOverrides" | "connector" | "secret" | "variable" | "template" | "trigger" | "inputSet" | "overlayInputSet" | "userGroup" | "freeze" | "user" | "serviceAccount" | "role" | "resourceGroup" | "roleAssignment" | "gitopsAgent" | "gitopsSettings" | "gitopsCertificate" | "gitopsGpgKey" | "gitopsRepoCredentials" | "gitopsRepository" | "gitopsCluster" | "gitopsProject" | "gitopsApplicationSet" | "gitopsApplication";
                 /** @description A template's has its version, e.g. build@v1; without one it is the stable version */
                 id: string;
             };
@@ -5891,7 +6047,7 @@ export interface operations {
             };
             header?: never;
             path: {
-                kind: "pipeline" | "service" | "environment" | "infrastructureDefinition" | "environmentGroup" | "overrides" | "serviceOverrides" | "connector" | "secret" | "variable" | "template" | "trigger" | "inputSet" | "overlayInputSet" | "userGroup" | "freeze" | "gitopsAgent" | "gitopsSettings" | "gitopsCertificate" | "gitopsGpgKey" | "gitopsRepoCredentials" | "gitopsRepository" | "gitopsCluster" | "gitopsProject" | "gitopsApplicationSet" | "gitopsApplication";
+                kind: "pipeline" | "service" | "environment" | "infrastructureDefinition" | "environmentGroup" | "overrides" | "serviceOverrides" | "connector" | "secret" | "variable" | "template" | "trigger" | "inputSet" | "overlayInputSet" | "userGroup" | "freeze" | "user" | "serviceAccount" | "role" | "resourceGroup" | "roleAssignment" | "gitopsAgent" | "gitopsSettings" | "gitopsCertificate" | "gitopsGpgKey" | "gitopsRepoCredentials" | "gitopsRepository" | "gitopsCluster" | "gitopsProject" | "gitopsApplicationSet" | "gitopsApplication";
                 /** @description A template's has its version, e.g. build@v1; without one it is the stable version */
                 id: string;
             };
@@ -5929,7 +6085,7 @@ export interface operations {
             };
             header?: never;
             path: {
-                kind: "pipeline" | "service" | "environment" | "infrastructureDefinition" | "environmentGroup" | "overrides" | "serviceOverrides" | "connector" | "secret" | "variable" | "template" | "trigger" | "inputSet" | "overlayInputSet" | "userGroup" | "freeze" | "gitopsAgent" | "gitopsSettings" | "gitopsCertificate" | "gitopsGpgKey" | "gitopsRepoCredentials" | "gitopsRepository" | "gitopsCluster" | "gitopsProject" | "gitopsApplicationSet" | "gitopsApplication";
+                kind: "pipeline" | "service" | "environment" | "infrastructureDefinition" | "environmentGroup" | "overrides" | "serviceOverrides" | "connector" | "secret" | "variable" | "template" | "trigger" | "inputSet" | "overlayInputSet" | "userGroup" | "freeze" | "user" | "serviceAccount" | "role" | "resourceGroup" | "roleAssignment" | "gitopsAgent" | "gitopsSettings" | "gitopsCertificate" | "gitopsGpgKey" | "gitopsRepoCredentials" | "gitopsRepository" | "gitopsCluster" | "gitopsProject" | "gitopsApplicationSet" | "gitopsApplication";
                 /** @description A template's has its version, e.g. build@v1; without one it is the stable version */
                 id: string;
             };

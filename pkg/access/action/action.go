@@ -18,6 +18,7 @@ type Action string
 // The actions. Those of documents take the permission of the document's kind.
 const (
 	EntityView   Action = "entity.view"
+	EntityCreate Action = "entity.create"
 	EntitySave   Action = "entity.save"
 	EntityDelete Action = "entity.delete"
 
@@ -61,6 +62,19 @@ const (
 	TokenCreate  Action = "token.create"
 	TokenRevoke  Action = "token.revoke"
 	AuditView    Action = "audit.view"
+
+	DelegateToken     Action = "delegate.token"
+	ServiceAccountKey Action = "serviceAccount.key"
+	AccessExplain     Action = "access.explain"
+
+	// What executions do for whom they act as.
+	EnvironmentAccess      Action = "environment.access"
+	EnvironmentGroupAccess Action = "environmentGroup.access"
+	SecretAccess           Action = "secret.access"
+	TemplateAccess         Action = "template.access"
+	FileAccess             Action = "file.access"
+	FreezeOverride         Action = "freeze.override"
+
 	IssuerRotate Action = "issuer.rotate"
 )
 
@@ -80,6 +94,7 @@ type Verb string
 // The verbs.
 const (
 	View   Verb = "view"
+	Create Verb = "create"
 	Save   Verb = "save"
 	Delete Verb = "delete"
 )
@@ -106,7 +121,8 @@ func Catalogue() []Entry {
 	}
 	return []Entry{
 		{Action: EntityView, Verb: View, all: all, Doc: "read, list or check documents of a kind"},
-		{Action: EntitySave, Verb: Save, all: all, Doc: "create or change a document of a kind"},
+		{Action: EntityCreate, Verb: Create, all: all, Doc: "create a document of a kind"},
+		{Action: EntitySave, Verb: Save, all: all, Doc: "change a document of a kind"},
 		{Action: EntityDelete, Verb: Delete, all: all, Doc: "delete a document of a kind"},
 
 		take(PipelineView, "see what a run of a pipeline asks for", "core_pipeline_view"),
@@ -123,10 +139,16 @@ func Catalogue() []Entry {
 		take(ProvisionerForget, "forget what a provisioner has made", "core_pipeline_edit"),
 
 		take(ServiceView, "see what runs of a service", "core_service_view"),
-		take(ServiceAccess, "have a delegate list the versions of a service's artifact", "core_service_access"),
+		take(ServiceAccess, "deploy a service, or have a delegate list the versions of its artifact", "core_service_access"),
 		take(EnvironmentRollback, "roll back what a service runs in an environment", "core_environment_rollback"),
+		take(EnvironmentAccess, "deploy to an environment", "core_environment_access"),
+		take(EnvironmentGroupAccess, "deploy to the environments of a group", "core_environmentgroup_access"),
+		take(SecretAccess, "have an execution use a secret", "core_secret_access"),
+		take(TemplateAccess, "have an execution use a template", "core_template_access"),
+		take(FileAccess, "have an execution use a file of the file store", "core_file_access"),
+		take(FreezeOverride, "deploy in spite of the freezes of a scope", "core_deploymentfreeze_override"),
 		take(ConnectorView, "see what a connector's test has come to", "core_connector_view"),
-		take(ConnectorTest, "have a delegate test a connector", "core_connector_access"),
+		take(ConnectorTest, "have an execution use a connector, or a delegate test it", "core_connector_access"),
 		take(ConnectorEdit, "have a delegate test a connector that isn't saved", "core_connector_edit"),
 		take(SecretEdit, "set the content of a secret's file", "core_secret_edit"),
 		take(TemplateEdit, "say which version of a template is the stable one", "core_template_edit"),
@@ -148,6 +170,9 @@ func Catalogue() []Entry {
 		{Action: TokenView, Doc: "list tokens: one's own, or those that the kind's permission shows"},
 		{Action: TokenCreate, Doc: "make a token: for oneself, or for whom the kind's permission allows"},
 		{Action: TokenRevoke, Doc: "revoke a token: one's own, or one that the kind's permission allows"},
+		take(DelegateToken, "make and revoke a delegate's token", "core_delegate_edit"),
+		take(ServiceAccountKey, "make and revoke a service account's token", "core_serviceaccount_manageapikey"),
+		take(AccessExplain, "see what somebody else may do, and why", "core_accessPolicies_analyze"),
 		take(AuditView, "read the audit trail", "core_audit_view"),
 		take(IssuerRotate, "make a new key for the tokens that clouds trust", "core_account_edit"),
 	}
@@ -197,6 +222,14 @@ func TypeOf(kind ref.Kind) Type {
 		return "USERGROUP"
 	case ref.Freeze:
 		return "DEPLOYMENTFREEZE"
+	case ref.User:
+		return "USER"
+	case ref.ServiceAccount:
+		return "SERVICEACCOUNT"
+	case ref.Role, ref.RoleAssignment:
+		return "ROLE"
+	case ref.ResourceGroup:
+		return "RESOURCEGROUP"
 	case ref.GitOpsAgent, ref.GitOpsSettings:
 		return "GITOPS_AGENT"
 	case ref.GitOpsApplication, ref.GitOpsProject:

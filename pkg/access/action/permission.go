@@ -25,6 +25,9 @@ const (
 	Pipeline    Type = "PIPELINE"
 	InputSet    Type = "INPUT_SET"
 	Environment Type = "ENVIRONMENT"
+	Connector   Type = "CONNECTOR"
+	Service     Type = "SERVICE"
+	Secret      Type = "SECRET"
 )
 
 // Permissions lists every permission. It may only be appended to.
@@ -190,6 +193,30 @@ func named(all []Permission, names ...string) []Permission {
 	return out
 }
 
+// Named finds the permissions that a role means by a name; none: there is no
+// such permission. Harness has some by two names.
+func Named(name string) []Permission {
+	all := Permissions()
+	if verb, old := strings.CutPrefix(name, "core_notification_"); old {
+		return named(all, "core_notificationrule_"+verb, "core_notificationchannel_"+verb)
+	}
+	if name == "core_user_manager" || name == "core_deploymentfreeze_manager" {
+		name = strings.TrimSuffix(name, "r")
+	}
+	return named(all, name)
+}
+
+// Types lists the types of resources.
+func Types() []Type {
+	var out []Type
+	for _, p := range Permissions() {
+		if !slices.Contains(out, p.Type) {
+			out = append(out, p.Type)
+		}
+	}
+	return out
+}
+
 // of finds the permissions of a type for a verb; where a type doesn't tell
 // between several, one stands for all: who manages freezes sees them.
 func of(all []Permission, t Type, verb Verb) []Permission {
@@ -203,8 +230,12 @@ func of(all []Permission, t Type, verb Verb) []Permission {
 			if verb == View {
 				out = append(out, p)
 			}
-		case "edit", "create":
-			if verb == Save {
+		case "edit":
+			if verb == Save || verb == Create {
+				out = append(out, p)
+			}
+		case "create", "invite":
+			if verb == Create {
 				out = append(out, p)
 			}
 		case "delete":

@@ -4,8 +4,8 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/slipway-cd/slipway/pkg/access"
 	"github.com/slipway-cd/slipway/pkg/access/action"
+	"github.com/slipway-cd/slipway/pkg/access/right"
 	"github.com/slipway-cd/slipway/pkg/ref"
 )
 
@@ -71,6 +71,19 @@ func BuiltInRoles(level Level) []Role {
 	return out
 }
 
+// BuiltInRole says whether there is a role without its being saved that is
+// assignable at a level.
+func BuiltInRole(id string, level Level) bool {
+	_, known := builtInRole(id, level)
+	return known
+}
+
+// BuiltInGroup says whether a scope has a resource group without its being saved.
+func BuiltInGroup(id string, scope ref.Scope) bool {
+	_, known := builtInGroup(id, scope)
+	return known
+}
+
 // builtInRole finds one that is assignable at a level. It has the permissions
 // that can be had at that level or below.
 func builtInRole(id string, level Level) (Role, bool) {
@@ -80,7 +93,7 @@ func builtInRole(id string, level Level) (Role, bool) {
 		}
 		r := Role{ID: id}
 		for _, p := range action.Permissions() {
-			if reaches(p, level) && b.has(p, level) {
+			if level.Reaches(p) && b.has(p, level) {
 				r.Permissions.Add(p)
 			}
 		}
@@ -89,16 +102,11 @@ func builtInRole(id string, level Level) (Role, bool) {
 	return Role{}, false
 }
 
-// reaches says whether a permission can be had at a level or below.
-func reaches(p action.Permission, level Level) bool {
-	return strings.ContainsAny(p.Levels, map[Level]string{AccountLevel: "AOP", OrganizationLevel: "OP", ProjectLevel: "P"}[level])
-}
-
 // BuiltInGroups are the resource groups that are there without being saved, of
 // a scope.
 func BuiltInGroups(scope ref.Scope) []Group {
 	all := func(id string, children bool) Group {
-		return Group{ID: id, All: true, Within: []access.Extent{{Scope: scope, Children: children}}}
+		return Group{ID: id, All: true, Within: []right.Extent{{Scope: scope, Children: children}}}
 	}
 	switch LevelOf(scope) {
 	case AccountLevel:

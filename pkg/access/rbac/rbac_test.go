@@ -8,9 +8,9 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/slipway-cd/slipway/pkg/access"
 	"github.com/slipway-cd/slipway/pkg/access/action"
 	"github.com/slipway-cd/slipway/pkg/access/rbac"
+	"github.com/slipway-cd/slipway/pkg/access/right"
 	"github.com/slipway-cd/slipway/pkg/ref"
 )
 
@@ -23,7 +23,7 @@ type world struct {
 
 // naive is the check as the specification tells it: assignment by assignment,
 // permission by permission, with names and without sets.
-func naive(w world, takes []action.Permission, t action.Type, on access.Resource) bool {
+func naive(w world, takes []action.Permission, t action.Type, on right.Resource) bool {
 	for _, a := range w.assignments {
 		if a.Disabled {
 			continue
@@ -96,7 +96,7 @@ func TestRightsAgreeWithANaiveCheck(t *testing.T) {
 		{Account: "a"}, {Account: "a", Org: "o"}, {Account: "a", Org: "p"}, {Account: "a", Org: "o", Project: "x"}, {Account: "a", Org: "o", Project: "y"}, {Account: "a", Org: "p", Project: "x"},
 	}
 	ids, types := []string{"i", "i", "i", "j"}, []action.Type{action.Pipeline, "CONNECTOR", action.Environment}
-	entries := []action.Entry{action.Find(action.PipelineRun), action.Find(action.ConnectorTest), action.Find(action.EntitySave), action.Find(action.ExecutionAbort)}
+	entries := []action.Entry{action.Find(action.Catalogue(), action.PipelineRun), action.Find(action.Catalogue(), action.ConnectorTest), action.Find(action.Catalogue(), action.EntitySave), action.Find(action.Catalogue(), action.ExecutionAbort)}
 	var permissions []action.Permission
 	for _, e := range entries[:2] {
 		permissions = append(permissions, e.Any...)
@@ -131,11 +131,11 @@ func TestRightsAgreeWithANaiveCheck(t *testing.T) {
 			w.docs.Roles[ref.Ref{Scope: a.Scope, ID: a.Role}] = role
 			group := rbac.Group{ID: a.Group, All: r.IntN(2) == 0}
 			for range r.IntN(3) {
-				group.Within = append(group.Within, access.Extent{Scope: pick(r, scopes), Children: r.IntN(2) == 0})
+				group.Within = append(group.Within, right.Extent{Scope: pick(r, scopes), Children: r.IntN(2) == 0})
 			}
 			if !group.All {
 				for range r.IntN(3) {
-					s := access.Selector{Type: pick(r, types)}
+					s := right.Selector{Type: pick(r, types)}
 					switch r.IntN(3) {
 					case 0:
 						s.IDs = []string{pick(r, ids)}
@@ -151,7 +151,7 @@ func TestRightsAgreeWithANaiveCheck(t *testing.T) {
 		for range 50 {
 			do := pick(r, entries)
 			tags := pick(r, [][]string{nil, {"team:a"}, {"team:b", "x:y"}})
-			on := access.Resource{Scope: pick(r, scopes), ID: pick(r, ids), Attribute: func(name string) []string {
+			on := right.Resource{Scope: pick(r, scopes), ID: pick(r, ids), Attribute: func(name string) []string {
 				if name == "tag" {
 					return tags
 				}
@@ -161,7 +161,7 @@ func TestRightsAgreeWithANaiveCheck(t *testing.T) {
 				on.Type = pick(r, types)
 			}
 			typ := cmp.Or(on.Type, do.Type)
-			want, got := naive(w, do.Takes(typ), typ, on), access.Decide(rights, do, on)
+			want, got := naive(w, do.Takes(typ), typ, on), right.Decide(rights, do, on)
 			if got.Allowed != want {
 				t.Fatalf("%s on %s %q in %s (tags %v) is allowed: %v; the naive check says %v\n%+v", do.Action, on.Type, on.ID, on.Scope, tags, got.Allowed, want, w)
 			}
@@ -183,27 +183,27 @@ func TestBuiltInRoles(t *testing.T) {
 		role, group string
 		scope       ref.Scope
 		do          action.Action
-		on          access.Resource
+		on          right.Resource
 		want        bool
 	}{
-		{"_project_viewer", "_all_project_level_resources", web, action.PipelineView, access.Resource{Scope: web}, true},
-		{"_project_viewer", "_all_project_level_resources", web, action.PipelineRun, access.Resource{Scope: web}, false},
-		{"_pipeline_executor", "_all_project_level_resources", web, action.PipelineRun, access.Resource{Scope: web}, true},
-		{"_pipeline_executor", "_all_project_level_resources", web, action.EntitySave, access.Resource{Scope: web, Type: action.Pipeline}, false},
-		{"_pipeline_executor", "_all_project_level_resources", web, action.ConnectorTest, access.Resource{Scope: web}, true},
-		{"_project_admin", "_all_project_level_resources", web, action.SecretEdit, access.Resource{Scope: web}, true},
-		{"_project_admin", "_all_project_level_resources", web, action.IssuerRotate, access.Resource{Scope: web}, false},
-		{"_account_admin", "_all_resources_including_child_scopes", account, action.SecretEdit, access.Resource{Scope: web}, true},
-		{"_account_admin", "_all_account_level_resources", account, action.SecretEdit, access.Resource{Scope: web}, false},
-		{"_account_admin", "_all_account_level_resources", account, action.IssuerRotate, access.Resource{Scope: account}, true},
-		{"_gitops_admin_role", "_all_resources_including_child_scopes", account, action.GitOpsApplicationSync, access.Resource{Scope: web}, true},
-		{"_gitops_admin_role", "_all_resources_including_child_scopes", account, action.PipelineView, access.Resource{Scope: web}, false},
-		{"_account_admin", "_all_project_level_resources", web, action.PipelineView, access.Resource{Scope: web}, false}, // of another level
+		{"_project_viewer", "_all_project_level_resources", web, action.PipelineView, right.Resource{Scope: web}, true},
+		{"_project_viewer", "_all_project_level_resources", web, action.PipelineRun, right.Resource{Scope: web}, false},
+		{"_pipeline_executor", "_all_project_level_resources", web, action.PipelineRun, right.Resource{Scope: web}, true},
+		{"_pipeline_executor", "_all_project_level_resources", web, action.EntitySave, right.Resource{Scope: web, Type: action.Pipeline}, false},
+		{"_pipeline_executor", "_all_project_level_resources", web, action.ConnectorTest, right.Resource{Scope: web}, true},
+		{"_project_admin", "_all_project_level_resources", web, action.SecretEdit, right.Resource{Scope: web}, true},
+		{"_project_admin", "_all_project_level_resources", web, action.IssuerRotate, right.Resource{Scope: web}, false},
+		{"_account_admin", "_all_resources_including_child_scopes", account, action.SecretEdit, right.Resource{Scope: web}, true},
+		{"_account_admin", "_all_account_level_resources", account, action.SecretEdit, right.Resource{Scope: web}, false},
+		{"_account_admin", "_all_account_level_resources", account, action.IssuerRotate, right.Resource{Scope: account}, true},
+		{"_gitops_admin_role", "_all_resources_including_child_scopes", account, action.GitOpsApplicationSync, right.Resource{Scope: web}, true},
+		{"_gitops_admin_role", "_all_resources_including_child_scopes", account, action.PipelineView, right.Resource{Scope: web}, false},
+		{"_account_admin", "_all_project_level_resources", web, action.PipelineView, right.Resource{Scope: web}, false}, // of another level
 	} {
 		rights := rbac.Rights(rbac.Who{Type: rbac.User, ID: "Ada"}, []rbac.Assignment{
 			{ID: "x", Scope: c.scope, Role: c.role, Group: c.group, Principal: rbac.Principal{Type: rbac.User, ID: "ada"}},
 		}, rbac.Documents{})
-		if got := access.Decide(rights, action.Find(c.do), c.on); got.Allowed != c.want {
+		if got := right.Decide(rights, action.Find(action.Catalogue(), c.do), c.on); got.Allowed != c.want {
 			t.Errorf("%s with %s: %s in %s is %+v; want %v", c.role, c.group, c.do, c.on.Scope, got, c.want)
 		}
 	}
@@ -219,10 +219,10 @@ func TestGroupsReachNoFartherThanTheirAssignment(t *testing.T) {
 		{ID: "x", Scope: web, Role: "all", Group: "both", Principal: rbac.Principal{Type: rbac.User, ID: "ada"}},
 	}, rbac.Documents{
 		Roles:  map[ref.Ref]rbac.Role{at("all"): {ID: "all", Permissions: action.Every()}},
-		Groups: map[ref.Ref]rbac.Group{at("both"): {ID: "both", All: true, Within: []access.Extent{{Scope: web}, {Scope: shop}, {Scope: ref.Scope{Account: "a"}, Children: true}}}},
+		Groups: map[ref.Ref]rbac.Group{at("both"): {ID: "both", All: true, Within: []right.Extent{{Scope: web}, {Scope: shop}, {Scope: ref.Scope{Account: "a"}, Children: true}}}},
 	})
 	for scope, want := range map[ref.Scope]bool{web: true, shop: false, {Account: "a"}: false} {
-		if got := access.Decide(rights, action.Find(action.SecretEdit), access.Resource{Scope: scope}); got.Allowed != want {
+		if got := right.Decide(rights, action.Find(action.Catalogue(), action.SecretEdit), right.Resource{Scope: scope}); got.Allowed != want {
 			t.Errorf("in %s: %v", scope, got.Allowed)
 		}
 	}

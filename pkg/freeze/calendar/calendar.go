@@ -47,13 +47,7 @@ func (r *Reader) Around(ctx context.Context, scope ref.Scope) ([]freeze.Freeze, 
 
 // All are the freezes of a scope and of those around it, the outermost first.
 func (r *Reader) All(ctx context.Context, scope ref.Scope) ([]freeze.Freeze, error) {
-	around := []ref.Scope{{Account: scope.Account}}
-	if scope.Org != "" {
-		around = append(around, ref.Scope{Account: scope.Account, Org: scope.Org})
-	}
-	if scope.Project != "" {
-		around = append(around, scope)
-	}
+	around := scope.Around()
 	found := make([][]freeze.Freeze, len(around))
 	g, ctx := errgroup.WithContext(ctx)
 	for i, s := range around {

@@ -2,6 +2,8 @@ package dynamo
 
 import (
 	"context"
+	"encoding/json"
+	"fmt"
 
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
 
@@ -27,6 +29,13 @@ func (s entities) entityItem(ctx context.Context, e store.Entity) (item, error) 
 	it["key"], it["env"], it["name"], it["version"] = str(entityText(e.Key)), str(e.Key.Env), str(e.Name), num(e.Version)
 	it["refs"], it["by"] = &types.AttributeValueMemberL{Value: refs}, str(e.UpdatedBy)
 	it["created"], it["updated"] = num(millis(e.CreatedAt)), num(millis(e.UpdatedAt))
+	if e.By != nil {
+		as, err := json.Marshal(e.By)
+		if err != nil {
+			return nil, fmt.Errorf("encode as whom %s is saved: %w", e.Key.Describe(), err)
+		}
+		it["as"] = str(string(as))
+	}
 	var err error
 	it["yaml"], err = s.table.packed(ctx, e.YAML, largestValue)
 	return it, err
@@ -47,6 +56,11 @@ func readEntity(ctx context.Context, b bodies, it item) (store.Entity, error) {
 			return store.Entity{}, err
 		}
 		e.Refs = append(e.Refs, k)
+	}
+	if as := text(it, "as"); as != "" {
+		if err := json.Unmarshal([]byte(as), &e.By); err != nil {
+			return store.Entity{}, fmt.Errorf("decode as whom %s was saved: %w", e.Key.Describe(), err)
+		}
 	}
 	e.YAML, err = b.unpacked(ctx, it, "yaml")
 	return e, err
@@ -119,6 +133,7 @@ func (s entities) DeleteEntity(ctx context.Context, k store.EntityKey, version i
 		// errAgain: the next look tells whether it was changed or deleted.
 		asRead := item{":version": num(version)}
 		writes := append([]write{s.table.remove(entityAt(k), "#version = :version", asRead, errAgain)}, unreferenced...)
+		writes = append(writes, s.counting(k)...)
 		if ref.HoldsValues(k.Kind) {
 			writes = append(writes, s.table.remove(secretAt(k), "", nil, nil))
 		}
@@ -127,4 +142,22 @@ func (s entities) DeleteEntity(ctx context.Context, k store.EntityKey, version i
 		}
 		return writes, nil
 	})
+}
+
+// AccessVersion is how often documents were saved or deleted that have a say in
+// who may do what.
+func (s entities) AccessVersion(ctx context.Context, account string) (int64, error) {
+	it, err := s.table.get(ctx, accessVersionAt(account))
+	return number(it, "version"), err
+}
+
+// counting is the write that counts a change of documents, if one of them has a
+// say in who may do what.
+func (s entities) counting(changed ...store.EntityKey) []write {
+	for _, k := range changed {
+		if ref.OfAccess(k.Kind) {
+			return []write{s.table.update(accessVersionAt(k.Scope.Account), "ADD #version :one", "", item{":one": num(1)}, nil)}
+		}
+	}
+	return nil
 }

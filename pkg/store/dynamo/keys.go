@@ -61,6 +61,8 @@ func parseEntity(text string) (store.EntityKey, error) {
 	return store.EntityKey{Scope: ref.Scope{Account: p[0], Org: p[1], Project: p[2]}, Kind: ref.Kind(p[3]), ID: p[4], Env: p[5]}, nil
 }
 
+func accessVersionAt(account string) key { return key{join("AV", account), "v"} }
+
 func referrersPK(target string) string      { return "R#" + target }
 func referenceAt(target, source string) key { return key{referrersPK(target), source} }
 func referenceCountAt(target string) key    { return key{"C#" + target, "c"} }

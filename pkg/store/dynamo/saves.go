@@ -128,7 +128,7 @@ const largestSaves = 3 << 20
 // fitting is how many of the entities fit into one transaction, with their
 // audit records; one does. References that don't fit are written around it.
 func fitting(all []saving) int {
-	writes, size := mostEntering-1, 0
+	writes, size := mostEntering, 0 // one of them may count the change
 	for i, p := range all {
 		writes, size = writes+len(p.writes)+1, size+p.bytes
 		if i > 0 && (writes > largestTransaction || size > largestSaves) {
@@ -141,9 +141,11 @@ func fitting(all []saving) int {
 func (s entities) saveTogether(ctx context.Context, part []saving) error {
 	var writes []write
 	var records []audit.Record
+	var keys []store.EntityKey
 	for _, p := range part {
-		writes, records = append(writes, p.writes...), append(records, p.record)
+		writes, records, keys = append(writes, p.writes...), append(records, p.record), append(keys, p.saved.Key)
 	}
+	writes = append(writes, s.counting(keys...)...)
 	names := s.references.bring(part, largestTransaction-len(writes)-len(records)-(mostEntering-1))
 	for _, r := range names.around {
 		if _, _, err := s.table.place(ctx, referenceItem(r.target, r.source), ""); err != nil {

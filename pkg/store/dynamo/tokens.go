@@ -24,15 +24,21 @@ type tokenDoc struct {
 
 	Of        string `json:"of,omitempty"`
 	ExpiresAt int64  `json:"expires,omitempty"`
+
+	Principal string `json:"principal,omitempty"` // as entityText
 }
 
 // PutToken stores a token over the one with its id.
 func (s keys) PutToken(ctx context.Context, t store.AccessToken) error {
 	it := tokenAt(t.ID).item()
 	it["id"], it["pk1"], it["sk1"] = str(t.ID), str(tokensPK(t.Scope.Account, t.Kind)), str(t.ID)
+	principal := ""
+	if t.Principal != (store.EntityKey{}) {
+		principal = entityText(t.Principal)
+	}
 	if err := s.table.encode(ctx, it, "doc", tokenDoc{
 		Hash: t.Hash, Kind: t.Kind, Scope: t.Scope, Name: t.Name, Actor: t.Actor, Revoked: t.Revoked, CreatedAt: millis(t.CreatedAt), Binding: t.Binding,
-		Of: t.Of, ExpiresAt: millis(t.ExpiresAt),
+		Of: t.Of, ExpiresAt: millis(t.ExpiresAt), Principal: principal,
 	}, largestValue); err != nil {
 		return err
 	}
@@ -45,9 +51,16 @@ func readToken(ctx context.Context, b bodies, it item) (store.AccessToken, error
 	if err := b.decode(ctx, it, "doc", &d); err != nil {
 		return store.AccessToken{}, err
 	}
+	var principal store.EntityKey
+	if d.Principal != "" {
+		var err error
+		if principal, err = parseEntity(d.Principal); err != nil {
+			return store.AccessToken{}, err
+		}
+	}
 	return store.AccessToken{
 		ID: text(it, "id"), Hash: d.Hash, Kind: d.Kind, Scope: d.Scope, Name: d.Name, Actor: d.Actor, Revoked: d.Revoked,
-		CreatedAt: fromMillis(d.CreatedAt), Binding: d.Binding, Of: d.Of, ExpiresAt: fromMillis(d.ExpiresAt),
+		CreatedAt: fromMillis(d.CreatedAt), Binding: d.Binding, Of: d.Of, ExpiresAt: fromMillis(d.ExpiresAt), Principal: principal,
 	}, nil
 }
 

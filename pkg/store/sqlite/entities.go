@@ -17,19 +17,24 @@ import (
 // entities is store.Entities.
 type entities struct{ db *sqlitedb.DB }
 
-const entityColumns = `key, name, version, yaml, refs, updated_by, created_at, updated_at`
+const entityColumns = `key, name, version, yaml, refs, updated_by, created_at, updated_at, saved_as`
 
 func scanEntity(row scanner) (store.Entity, error) {
 	var e store.Entity
-	var key, refs string
+	var key, refs, as string
 	var created, updated int64
-	if err := row.Scan(&key, &e.Name, &e.Version, &e.YAML, &refs, &e.UpdatedBy, &created, &updated); err != nil {
+	if err := row.Scan(&key, &e.Name, &e.Version, &e.YAML, &refs, &e.UpdatedBy, &created, &updated, &as); err != nil {
 		return store.Entity{}, err
 	}
 	e.CreatedAt, e.UpdatedAt = fromMillis(created), fromMillis(updated)
 	var err error
 	if e.Key, err = parseEntityKey(key); err != nil {
 		return store.Entity{}, err
+	}
+	if as != "" {
+		if err := json.Unmarshal([]byte(as), &e.By); err != nil {
+			return store.Entity{}, fmt.Errorf("decode as whom %s was saved: %w", e.Key.Describe(), err)
+		}
 	}
 	e.Refs, err = decodeRefs(refs)
 	return e, err
@@ -102,8 +107,32 @@ func saveOne(tx *sqlitedb.Tx, one store.Save) (store.Entity, error) {
 			return store.Entity{}, err
 		}
 	}
+	if err := countAccess(tx, one.Entity.Key); err != nil {
+		return store.Entity{}, err
+	}
 	_, err = appendAudit(tx, one.Audit)
 	return saved, err
+}
+
+// countAccess counts a change of a document that has a say in who may do what.
+func countAccess(tx *sqlitedb.Tx, key store.EntityKey) error {
+	if !ref.OfAccess(key.Kind) {
+		return nil
+	}
+	return exec(tx, `INSERT INTO access_version (account, version) VALUES (?, 1) ON CONFLICT DO UPDATE SET version = version + 1`, key.Scope.Account)
+}
+
+// AccessVersion is how often documents were saved or deleted that have a say in
+// who may do what.
+func (s entities) AccessVersion(ctx context.Context, account string) (int64, error) {
+	return read(ctx, s.db, func(tx *sqlitedb.Tx) (int64, error) {
+		var v int64
+		err := tx.QueryRow(`SELECT version FROM access_version WHERE account = ?`, account).Scan(&v)
+		if errors.Is(err, sql.ErrNoRows) {
+			return 0, nil
+		}
+		return v, err
+	})
 }
 
 // EntitiesAt reads those of the keys that there are.
@@ -126,15 +155,22 @@ func (s entities) EntitiesAt(ctx context.Context, keys []store.EntityKey) ([]sto
 
 func saveEntity(tx *sqlitedb.Tx, e store.Entity, refs string) (store.Entity, error) {
 	key, yaml := entityKey(e.Key), nonNil(e.YAML)
+	as := []byte{}
+	if e.By != nil {
+		var err error
+		if as, err = json.Marshal(e.By); err != nil {
+			return store.Entity{}, fmt.Errorf("encode as whom %s is saved: %w", e.Key.Describe(), err)
+		}
+	}
 	var row sqlitedb.Row
 	if e.Version == 0 {
-		row = tx.QueryRow(`INSERT INTO entity (`+entityColumns+`) VALUES (?, ?, 1, ?, ?, ?, ?, ?)
+		row = tx.QueryRow(`INSERT INTO entity (`+entityColumns+`) VALUES (?, ?, 1, ?, ?, ?, ?, ?, ?)
 			ON CONFLICT DO NOTHING RETURNING `+entityColumns,
-			key, e.Name, yaml, refs, e.UpdatedBy, millis(e.CreatedAt), millis(e.UpdatedAt))
+			key, e.Name, yaml, refs, e.UpdatedBy, millis(e.CreatedAt), millis(e.UpdatedAt), string(as))
 	} else {
-		row = tx.QueryRow(`UPDATE entity SET name = ?, version = version + 1, yaml = ?, refs = ?, updated_by = ?, updated_at = ?
+		row = tx.QueryRow(`UPDATE entity SET name = ?, version = version + 1, yaml = ?, refs = ?, updated_by = ?, updated_at = ?, saved_as = ?
 			WHERE key = ? AND version = ? RETURNING `+entityColumns,
-			e.Name, yaml, refs, e.UpdatedBy, millis(e.UpdatedAt), key, e.Version)
+			e.Name, yaml, refs, e.UpdatedBy, millis(e.UpdatedAt), string(as), key, e.Version)
 	}
 	saved, err := scanEntity(row)
 	if errors.Is(err, sql.ErrNoRows) {
@@ -212,6 +248,9 @@ func (s entities) DeleteEntity(ctx context.Context, key store.EntityKey, version
 			return err
 		}
 		if err := exec(tx, `DELETE FROM entity WHERE key = ?`, k); err != nil {
+			return err
+		}
+		if err := countAccess(tx, key); err != nil {
 			return err
 		}
 		if ref.HoldsValues(key.Kind) {

@@ -45,6 +45,7 @@ type executionDoc struct {
 	Parent    store.Holder    `json:"parent,omitzero"`
 	Preview   string          `json:"previewOf,omitempty"` // a preview's pipeline, by which no list finds it
 	Override  *store.Override `json:"override,omitempty"`  // of deployment freezes
+	As        *store.Identity `json:"as,omitempty"`
 	Interrupt store.Interrupt `json:"interrupt,omitempty"`
 	EndedAt   int64           `json:"ended,omitempty"`
 	Deadline  int64           `json:"deadline,omitempty"`
@@ -59,6 +60,7 @@ func encodeExecution(e store.Execution) (string, error) {
 		Name: e.Name, PlanHash: e.PlanHash, Message: e.Message, Inputs: e.Inputs, Actor: e.Actor, RetryOf: e.RetryOf, Resume: e.Resume, Back: e.RollbackOf, Parent: e.Parent,
 		Preview:   preview,
 		Override:  e.Override,
+		As:        e.As,
 		Interrupt: e.Interrupt, EndedAt: millis(e.EndedAt), Deadline: millis(e.Deadline),
 	})
 	if err != nil {
@@ -85,7 +87,7 @@ func scanExecution(row scanner) (store.Execution, error) {
 // complete adds to an execution what its columns don't say as it is.
 func (d *executionDoc) complete(e store.Execution, scope string, started int64) (store.Execution, error) {
 	e.Name, e.PlanHash, e.Message, e.Inputs, e.Actor, e.RetryOf, e.Resume, e.RollbackOf, e.Parent = d.Name, d.PlanHash, d.Message, d.Inputs, d.Actor, d.RetryOf, d.Resume, d.Back, d.Parent
-	e.Override = d.Override
+	e.Override, e.As = d.Override, d.As
 	e.Interrupt, e.StartedAt, e.EndedAt, e.Deadline = d.Interrupt, fromMillis(started), fromMillis(d.EndedAt), fromMillis(d.Deadline)
 	if d.Preview != "" {
 		e.Preview, e.Pipeline = true, d.Preview

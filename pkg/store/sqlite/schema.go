@@ -148,5 +148,9 @@ func schema() []string {
 			agent TEXT NOT NULL, id TEXT NOT NULL, doc TEXT NOT NULL, result TEXT, until INTEGER, PRIMARY KEY (agent, id)) WITHOUT ROWID`,
 		`CREATE INDEX gitops_request_open ON gitops_request (agent, id) WHERE result IS NULL`,
 		`CREATE INDEX gitops_request_until ON gitops_request (until) WHERE until IS NOT NULL`,
+
+		// How often it was changed who may do what.
+		`ALTER TABLE entity ADD COLUMN saved_as TEXT NOT NULL DEFAULT ''`,
+		`CREATE TABLE access_version (account TEXT PRIMARY KEY, version INTEGER NOT NULL) WITHOUT ROWID`,
 	}
 }

@@ -29,6 +29,8 @@ type tokenDoc struct {
 
 	Of        string `json:"of,omitempty"`
 	ExpiresAt int64  `json:"expires,omitempty"`
+
+	Principal string `json:"principal,omitempty"` // as entityKey
 }
 
 func scanToken(row scanner) (store.AccessToken, error) {
@@ -43,14 +45,23 @@ func scanToken(row scanner) (store.AccessToken, error) {
 	}
 	t.Hash, t.Scope, t.Name, t.Actor, t.Revoked, t.CreatedAt = d.Hash, d.Scope, d.Name, d.Actor, d.Revoked, fromMillis(d.CreatedAt)
 	t.Binding, t.Of, t.ExpiresAt = d.Binding, d.Of, fromMillis(d.ExpiresAt)
+	if d.Principal != "" {
+		var err error
+		t.Principal, err = parseEntityKey(d.Principal)
+		return t, err
+	}
 	return t, nil
 }
 
 // PutToken stores a token over the one with its id.
 func (s keys) PutToken(ctx context.Context, t store.AccessToken) error {
+	principal := ""
+	if t.Principal != (store.EntityKey{}) {
+		principal = entityKey(t.Principal)
+	}
 	doc, err := json.Marshal(tokenDoc{
 		Hash: t.Hash, Scope: t.Scope, Name: t.Name, Actor: t.Actor, Revoked: t.Revoked, CreatedAt: millis(t.CreatedAt), Binding: t.Binding,
-		Of: t.Of, ExpiresAt: millis(t.ExpiresAt),
+		Of: t.Of, ExpiresAt: millis(t.ExpiresAt), Principal: principal,
 	})
 	if err != nil {
 		return fmt.Errorf("encode token %s: %w", t.ID, err)

@@ -31,6 +31,7 @@ func entityCases() []testCase {
 		{"a delete and a first reference don't both happen unseen", raceDeleteAndRefer},
 		{"a delete and a new reference don't both happen unseen", raceDeleteAndReferAgain},
 		{"tokens that no list gave are refused", badTokens},
+		{"changes of who may do what are counted", accessVersion},
 	}
 }
 
@@ -61,6 +62,7 @@ func savedAsItWas(b *bench) {
 	e := b.entity(ref.Pipeline, "deploy", b.key(ref.Service, "shop"), store.EntityKey{
 		Scope: ref.Scope{Account: b.account}, Kind: ref.Infrastructure, Env: "account.prod", ID: "east",
 	})
+	e.By = &store.Identity{Principal: b.key(ref.ServiceAccount, "ci"), Within: b.scope(), Since: at(7)}
 	saved := b.save(e)
 	e.Version = 1
 	same(b, "saved", e, saved)
@@ -363,4 +365,32 @@ func detailsOf(err error) []fault.Detail {
 		return e.Details
 	}
 	return nil
+}
+
+func accessVersion(b *bench) {
+	version := func(want int64) {
+		b.Helper()
+		got, err := b.Store.AccessVersion(b.ctx(), b.account)
+		b.ok(err)
+		same(b, "access version", want, got)
+	}
+	version(0)
+	b.save(b.entity(ref.Service, "shop"))
+	version(0)
+	role := b.save(b.entity(ref.Role, "deployer"))
+	version(1)
+	b.save(role)
+	version(2)
+	_, err := b.Store.SaveEntity(b.ctx(), role, b.record(audit.Update, "deployer"))
+	b.refused(err, fault.StaleVersion)
+	version(2)
+	saved, err := b.Store.SaveEntities(b.ctx(), []store.Save{
+		{Entity: b.entity(ref.UserGroup, "devs"), Audit: b.record(audit.Create, "devs")}, {Entity: b.entity(ref.Pipeline, "p"), Audit: b.record(audit.Create, "p")},
+	})
+	b.ok(err)
+	version(3)
+	b.ok(b.Store.DeleteEntity(b.ctx(), saved[0].Key, 1, b.record(audit.Delete, "devs")))
+	version(4)
+	b.ok(b.Store.DeleteEntity(b.ctx(), saved[1].Key, 1, b.record(audit.Delete, "p")))
+	version(4)
 }

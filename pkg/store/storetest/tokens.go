@@ -2,6 +2,7 @@ package storetest
 
 import (
 	"github.com/slipway-cd/slipway/pkg/fault"
+	"github.com/slipway-cd/slipway/pkg/ref"
 	"github.com/slipway-cd/slipway/pkg/store"
 )
 
@@ -24,7 +25,7 @@ func putToken(b *bench) {
 	got, err := b.Store.Token(b.ctx(), t.ID)
 	b.ok(err)
 	same(b, "read", t, got)
-	t.Of, t.ExpiresAt = "t0", at(9)
+	t.Of, t.ExpiresAt, t.Principal = "t0", at(9), store.EntityKey{Scope: b.scope(), Kind: ref.ServiceAccount, ID: "ci"}
 	t.Revoked, t.Binding = true, &store.Binding{Tags: []string{"eu", "prod"}, NamedSecrets: true}
 	b.ok(b.Store.PutToken(b.ctx(), t))
 	got, err = b.Store.Token(b.ctx(), t.ID)

@@ -4,7 +4,6 @@ import (
 	"context"
 	"fmt"
 
-	"github.com/slipway-cd/slipway/pkg/access"
 	"github.com/slipway-cd/slipway/pkg/connector"
 	"github.com/slipway-cd/slipway/pkg/entity"
 	"github.com/slipway-cd/slipway/pkg/fault"
@@ -18,27 +17,24 @@ import (
 // fires the triggers that it fits. The same version again fires nothing more. Of
 // a machine image it is told too little: a delegate looks at it first.
 func (s *Service) Artifact(ctx context.Context, body []byte) (Report, error) {
-	return s.artifact(ctx, body, func(ref.Scope) bool { return true })
+	return s.artifact(ctx, body, func(store.EntityKey) bool { return true })
 }
 
 // DeliverAWS is Artifact for an event that somebody forwards. He shows an API
-// token, and reaches the triggers of the projects that it is for.
+// token, and reaches the triggers of the pipelines that it may run.
 func (s *Service) DeliverAWS(ctx context.Context, d trigger.Delivery) (Report, error) {
 	text := d.Header.Get("X-Api-Key")
 	if text == "" {
 		return Report{}, fault.New(fault.Unauthenticated, "an event needs an API token in the header X-Api-Key")
 	}
-	t, err := access.Verify(ctx, s.Store, text)
+	who, err := s.bearer(ctx, text)
 	if err != nil {
 		return Report{}, err
 	}
-	if t.Kind != store.TokenUser {
-		return Report{}, fault.New(fault.Forbidden, "a %s token doesn't fire triggers", t.Kind)
-	}
-	return s.artifact(ctx, d.Body, func(scope ref.Scope) bool { return access.Check(t, scope) == nil })
+	return s.artifact(ctx, d.Body, func(key store.EntityKey) bool { return runs(ctx, who, key.Scope, key.Env) == nil })
 }
 
-func (s *Service) artifact(ctx context.Context, body []byte, may func(ref.Scope) bool) (Report, error) {
+func (s *Service) artifact(ctx context.Context, body []byte, may func(trigger store.EntityKey) bool) (Report, error) {
 	e, err := trigger.ReadAWS(body)
 	if err != nil {
 		return Report{}, err
@@ -51,7 +47,7 @@ func (s *Service) artifact(ctx context.Context, body []byte, may func(ref.Scope)
 	now := s.Now()
 	var events []event
 	for _, l := range all {
-		if !may(l.key.Scope) {
+		if !may(l.key) {
 			continue
 		}
 		owner, err := s.owner(ctx, l)

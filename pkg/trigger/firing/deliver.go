@@ -6,7 +6,6 @@ import (
 	"crypto/rand"
 	"fmt"
 
-	"github.com/slipway-cd/slipway/pkg/access"
 	"github.com/slipway-cd/slipway/pkg/engine"
 	"github.com/slipway-cd/slipway/pkg/fault"
 	"github.com/slipway-cd/slipway/pkg/ref"
@@ -53,7 +52,7 @@ type Target struct {
 // project. The sender shows an API token for the project, or signs with the
 // trigger's secret (semantics/pipeline §11.2, Auth).
 func (s *Service) DeliverCustom(ctx context.Context, d trigger.Delivery, to Target) (Report, error) {
-	trusted, err := s.trusted(ctx, d, to.Scope)
+	trusted, err := s.trusted(ctx, d, to.Scope, to.Pipeline)
 	if err != nil {
 		return Report{}, err
 	}
@@ -87,7 +86,7 @@ func (s *Service) DeliverEvent(ctx context.Context, d trigger.Delivery, scope re
 	if d.Header.Get("X-Api-Key") == "" {
 		return Listened{}, fault.New(fault.Unauthenticated, "an event for steps comes with an API token for the project, in the header X-Api-Key")
 	}
-	if _, err := s.trusted(ctx, d, scope); err != nil {
+	if _, err := s.trusted(ctx, d, scope, ""); err != nil {
 		return Listened{}, err
 	}
 	read, err := trigger.Read(d)
@@ -115,9 +114,9 @@ func mandatory(scope ref.Scope) error {
 		"Authorization is mandatory for custom triggers in %s:%s:%s. Please add X-Api-Key header in the request", scope.Account, scope.Org, scope.Project)
 }
 
-// trusted says whether a custom delivery comes with an API token for the
-// project; one with neither a token nor a signature is refused.
-func (s *Service) trusted(ctx context.Context, d trigger.Delivery, scope ref.Scope) (bool, error) {
+// trusted says whether a custom delivery comes with an API token by which the
+// pipeline may be run, or any of the project if none is named; one with neither a token nor a signature is refused.
+func (s *Service) trusted(ctx context.Context, d trigger.Delivery, scope ref.Scope, pipeline string) (bool, error) {
 	token := d.Header.Get("X-Api-Key")
 	switch {
 	case token == "" && d.Proof() == "":
@@ -125,14 +124,11 @@ func (s *Service) trusted(ctx context.Context, d trigger.Delivery, scope ref.Sco
 	case token == "":
 		return false, nil
 	}
-	t, err := access.Verify(ctx, s.Store, token)
+	who, err := s.bearer(ctx, token)
 	if err != nil {
 		return false, err
 	}
-	if t.Kind != store.TokenUser {
-		return false, fault.New(fault.Forbidden, "a %s token doesn't fire triggers", t.Kind)
-	}
-	return true, access.Check(t, scope)
+	return true, runs(ctx, who, scope, pipeline)
 }
 
 // customListeners are those of a target.

@@ -17,6 +17,10 @@ import (
 
 	"golang.org/x/sync/errgroup"
 
+	"github.com/slipway-cd/slipway/pkg/access"
+	"github.com/slipway-cd/slipway/pkg/access/action"
+	"github.com/slipway-cd/slipway/pkg/access/grants"
+	"github.com/slipway-cd/slipway/pkg/access/right"
 	"github.com/slipway-cd/slipway/pkg/audit"
 	"github.com/slipway-cd/slipway/pkg/engine"
 	"github.com/slipway-cd/slipway/pkg/entity"
@@ -58,10 +62,13 @@ type Config struct {
 }
 
 // Service takes events in.
-type Service struct{ Config }
+type Service struct {
+	Config
+	grants *grants.Reader
+}
 
 // New makes a Service.
-func New(cfg Config) *Service { return &Service{cfg} }
+func New(cfg Config) *Service { return &Service{cfg, grants.New(cfg.Store)} }
 
 // atOnce bounds how much of one event's work is done at the same time.
 const atOnce = 16
@@ -171,7 +178,7 @@ func (s *Service) start(ctx context.Context, e event) (started store.Execution, 
 		}
 	}
 	started, err = s.Launch.Start(ctx, launch.Request{
-		Scope: e.key.Scope, Pipeline: e.key.Env, Inputs: inputs, By: by, Key: key, Trigger: doc, Stages: e.trigger.Stages.Value,
+		Scope: e.key.Scope, Pipeline: e.key.Env, Inputs: inputs, By: by, Key: key, Trigger: doc, Stages: e.trigger.Stages.Value, As: e.by,
 	})
 	return started, "", err
 }
@@ -220,4 +227,25 @@ func (s *Service) abort(ctx context.Context, id string, by audit.Author) error {
 		return nil
 	}
 	return err
+}
+
+// bearer finds whose token a delivery shows.
+func (s *Service) bearer(ctx context.Context, text string) (grants.Caller, error) {
+	t, err := access.Verify(ctx, s.Store, text, s.Now())
+	if err != nil {
+		return grants.Caller{}, err
+	}
+	if t.Kind != store.TokenUser {
+		return grants.Caller{}, fault.New(fault.Forbidden, "a %s token doesn't fire triggers", t.Kind)
+	}
+	return s.grants.Caller(t.Identity(), t.Actor), nil
+}
+
+// runs says whether a caller may have something run in a scope: any pipeline,
+// unless one is named.
+func runs(ctx context.Context, who grants.Caller, scope ref.Scope, pipeline string) error {
+	if !who.As().Within.Covers(scope) {
+		return fault.New(fault.Forbidden, "the token is for %s, not for %s", who.As().Within, scope)
+	}
+	return who.Allow(ctx, action.PipelineRun, right.Resource{Scope: scope, ID: pipeline})
 }

@@ -25,6 +25,7 @@ type listener struct {
 	key     store.EntityKey
 	trigger *entity.Trigger
 	saved   string // which version of it this is
+	by      *store.Identity
 }
 
 // listeners are the enabled triggers of a source, of the whole account.
@@ -74,7 +75,7 @@ func (s *Service) listener(ctx context.Context, key store.EntityKey) (listener, 
 	if !e.Trigger.Active() {
 		return listener{}, nil
 	}
-	return listener{key, e.Trigger, fmt.Sprintf("%d of %d", saved.Version, saved.CreatedAt.UnixMilli())}, nil
+	return listener{key, e.Trigger, fmt.Sprintf("%d of %d", saved.Version, saved.CreatedAt.UnixMilli()), saved.By}, nil
 }
 
 // read reads and decodes a saved document.

@@ -1,4 +1,8 @@
-package access
+// Package right decides what somebody who has rights may do to what: by one pure
+// function, before every handler.
+//
+// Where rights come from is pkg/access/rbac's and pkg/access/grants' to say.
+package right
 
 import (
 	"slices"
@@ -7,14 +11,16 @@ import (
 	"github.com/slipway-cd/slipway/pkg/access/action"
 	"github.com/slipway-cd/slipway/pkg/fault"
 	"github.com/slipway-cd/slipway/pkg/ref"
-	"github.com/slipway-cd/slipway/pkg/store"
 )
 
 // Resource is what an action is done to.
 type Resource struct {
 	Type  action.Type // empty: what the action's entry says
 	Scope ref.Scope
-	ID    string // empty: none in particular, as in lists
+	ID    string // empty: none in particular
+	// Some: of a list, whose items are asked about one by one. A right to see any
+	// of them is enough to ask for it.
+	Some bool
 	// Attribute gives the values of an attribute, such as a connector's category.
 	// It is asked only where a right has a condition; nil: there are none.
 	Attribute func(name string) []string
@@ -34,6 +40,8 @@ func (s Selector) has(t action.Type, on Resource) bool {
 	switch {
 	case s.Type != t:
 		return false
+	case on.Some:
+		return true
 	case s.Attribute != "":
 		if on.Attribute == nil {
 			return false
@@ -47,16 +55,6 @@ func (s Selector) has(t action.Type, on Resource) bool {
 		return false
 	}
 	return len(s.IDs) == 0 || slices.Contains(s.IDs, on.ID)
-}
-
-// Owner is the identifier that resource groups name for a document: its own, or
-// that of what it belongs to. A template's has no version.
-func Owner(key store.EntityKey) string {
-	if parent := ref.Parent(key.Kind); parent == ref.Environment || parent == ref.Pipeline {
-		return key.Env
-	}
-	id, _, _ := strings.Cut(key.ID, "@")
-	return id
 }
 
 // Extent is a scope, with those in it or alone.
@@ -79,8 +77,58 @@ type Right struct {
 
 // Legacy is the right of a token that belongs to no user or service account of
 // ours: everything in its scope.
-func Legacy(t store.AccessToken) Right {
-	return Right{By: "token " + t.Name, Permissions: action.Every(), Within: []Extent{{Scope: t.Scope, Children: true}}}
+func Legacy(scope ref.Scope) Right {
+	return Right{By: "the token, which is nobody's: everything in " + scope.String(), Permissions: action.Every(), Within: []Extent{{Scope: scope, Children: true}}}
+}
+
+// Lacking are the permissions of a right over one extent that none of some
+// rights gives over all of it.
+func Lacking(rights []Right, of Right) []action.Permission {
+	var out []action.Permission
+	for _, p := range action.Permissions() {
+		if of.Permissions.Has(p) && !slices.ContainsFunc(rights, func(r Right) bool { return r.Permissions.Has(p) && r.covers(of) }) {
+			out = append(out, p)
+		}
+	}
+	return out
+}
+
+// covers says whether a right is over all that another is over.
+func (r Right) covers(o Right) bool {
+	for _, want := range o.Within {
+		if !slices.ContainsFunc(r.Within, func(e Extent) bool { return e == want || e.Children && e.Scope.Covers(want.Scope) }) {
+			return false
+		}
+	}
+	if len(r.Only) == 0 {
+		return true
+	}
+	if len(o.Only) == 0 {
+		return false
+	}
+	for _, want := range o.Only {
+		if !slices.ContainsFunc(r.Only, func(s Selector) bool { return s.covers(want) }) {
+			return false
+		}
+	}
+	return true
+}
+
+// covers says whether a selector chooses all that another does, as far as that
+// can be said without the resources.
+func (s Selector) covers(o Selector) bool {
+	within := func(these, those []string) bool {
+		return !slices.ContainsFunc(these, func(x string) bool { return !slices.Contains(those, x) })
+	}
+	switch {
+	case s.Type != o.Type:
+		return false
+	case s.Attribute != "":
+		return s.Attribute == o.Attribute && within(o.Values, s.Values)
+	case len(s.IDs) > 0:
+		return o.Attribute == "" && len(o.IDs) > 0 && within(o.IDs, s.IDs)
+	}
+	return true
 }
 
 // Decision is whether something may be done, and why.
@@ -88,6 +136,16 @@ type Decision struct {
 	Allowed bool
 	By      string              // what gives the right; empty: no right is needed, or there is none
 	Missing []action.Permission // any of which would have been enough
+}
+
+// Free says whether an action takes no permission that is known before its
+// handler asks, once it knows what for.
+func Free(do action.Entry, on Resource) bool {
+	t := on.Type
+	if t == "" {
+		t = do.Type
+	}
+	return len(do.Takes(t)) == 0 && (do.Verb == "" || t == "")
 }
 
 // Decide says whether rights allow an action on a resource. It reads nothing
@@ -98,8 +156,8 @@ func Decide(rights []Right, do action.Entry, on Resource) Decision {
 		t = do.Type
 	}
 	wanted := do.Takes(t)
-	if len(wanted) == 0 && (do.Verb == "" || t == "") {
-		return Decision{Allowed: true} // the handler asks, once it knows what for
+	if Free(do, on) {
+		return Decision{Allowed: true}
 	}
 	for _, r := range rights {
 		for _, p := range wanted {
@@ -122,6 +180,9 @@ func (r Right) allows(p action.Permission, t action.Type, on Resource) bool {
 func (d Decision) Refusal(actor string, on Resource) error {
 	if d.Allowed {
 		return nil
+	}
+	if len(d.Missing) == 0 {
+		return fault.New(fault.Forbidden, "%s is disabled, or isn't there any more", actor)
 	}
 	names := make([]string, len(d.Missing))
 	for i, p := range d.Missing {

@@ -1,0 +1,227 @@
+package grants
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"strings"
+	"sync"
+
+	"github.com/slipway-cd/slipway/pkg/access/action"
+	"github.com/slipway-cd/slipway/pkg/access/right"
+	"github.com/slipway-cd/slipway/pkg/fault"
+	"github.com/slipway-cd/slipway/pkg/ref"
+	"github.com/slipway-cd/slipway/pkg/store"
+)
+
+// Caller is who asks for something. All that is done for somebody is asked of
+// it, and of nothing else. Its zero value may do nothing.
+//
+// It is of one request: what it may do in a scope it finds out once.
+type Caller struct {
+	reader *Reader
+	as     store.Identity
+	actor  string // for people
+	asked  *asked
+}
+
+// asked are the rights that a caller has had in scopes.
+type asked struct {
+	mu sync.Mutex
+	in map[ref.Scope][]right.Right
+}
+
+// Caller is who acts as somebody.
+func (r *Reader) Caller(as store.Identity, actor string) Caller {
+	return Caller{reader: r, as: as, actor: actor, asked: &asked{in: map[ref.Scope][]right.Right{}}}
+}
+
+// Now is the caller as of another moment: what it may do is found out anew.
+func (c Caller) Now() Caller { return c.reader.Caller(c.as, c.actor) }
+
+// Actor is the caller's name for people.
+func (c Caller) Actor() string { return c.actor }
+
+// As is as whom the caller acts.
+func (c Caller) As() store.Identity { return c.as }
+
+// Acting is as whom an execution acts that the caller starts; nil: as nobody in
+// particular. The scope of the caller's token says what is started; what it then
+// uses, wherever that is, the principal must be allowed to.
+func (c Caller) Acting() *store.Identity {
+	if c.as.Principal.Kind == "" {
+		return nil
+	}
+	as := c.as
+	as.Within = ref.Scope{Account: as.Within.Account}
+	return &as
+}
+
+// Rights are those that the caller has in a scope.
+func (c Caller) Rights(ctx context.Context, scope ref.Scope) ([]right.Right, error) {
+	if c.reader == nil {
+		return nil, nil
+	}
+	c.asked.mu.Lock()
+	defer c.asked.mu.Unlock()
+	if rights, known := c.asked.in[scope]; known {
+		return rights, nil
+	}
+	rights, err := c.reader.Rights(ctx, c.as, scope)
+	if err == nil {
+		c.asked.in[scope] = rights
+	}
+	return rights, err
+}
+
+// Allow says whether the caller may do an action to a resource. What it may not
+// even see is as good as not there.
+func (c Caller) Allow(ctx context.Context, do action.Action, on right.Resource) error {
+	d, err := c.Decide(ctx, do, on)
+	if err != nil || d.Allowed {
+		return err
+	}
+	refusal := d.Refusal(c.actor, on)
+	entry := c.reader.Entry(do)
+	if len(d.Missing) == 0 || on.ID == "" || entry.Verb == action.Create || entry.Verb == action.Save {
+		return refusal
+	}
+	if on.Type == "" {
+		on.Type = entry.Type
+	}
+	seen, err := c.Decide(ctx, action.EntityView, on)
+	if err != nil {
+		return err
+	}
+	if seen.Allowed {
+		return refusal
+	}
+	return fault.New(fault.NotFound, "there is no %q in %s that %s may see: it isn't there, or %s is missing", on.ID, on.Scope, c.actor, names(d.Missing))
+}
+
+func names(missing []action.Permission) string {
+	var out []string
+	for _, p := range missing {
+		out = append(out, p.Name)
+	}
+	return strings.Join(out, " or ")
+}
+
+// Decide is Allow as a value, which says why.
+func (c Caller) Decide(ctx context.Context, do action.Action, on right.Resource) (right.Decision, error) {
+	if c.reader == nil {
+		return right.Decision{}, fault.New(fault.Forbidden, "nobody asks for this")
+	}
+	entry := c.reader.Entry(do)
+	if right.Free(entry, on) {
+		active, err := c.reader.active(ctx, c.as)
+		return right.Decision{Allowed: active}, err
+	}
+	rights, err := c.Rights(ctx, on.Scope)
+	if err != nil {
+		return right.Decision{}, err
+	}
+	if on.Attribute == nil {
+		t := on.Type
+		if t == "" {
+			t = entry.Type
+		}
+		on.Attribute = c.reader.attributes(ctx, t, on)
+	}
+	return right.Decide(rights, entry, on), nil
+}
+
+// Mail is the caller's address, by which groups may name it; empty: there is none.
+func (c Caller) Mail(ctx context.Context) (string, error) {
+	if c.reader == nil || c.as.Principal.Kind != ref.User {
+		return "", nil
+	}
+	at, err := c.reader.current(ctx, c.as.Within.Account)
+	if err != nil {
+		return "", err
+	}
+	p, err := c.reader.principal(ctx, at, c.as.Principal)
+	if err != nil || p.user == nil {
+		return "", err
+	}
+	return p.user.Email, nil
+}
+
+// Uses says whether what the caller runs may use something that it names. What
+// isn't used by name, such as an input set, is free.
+func (c Caller) Uses(ctx context.Context, kind ref.Kind, name ref.Ref) error {
+	do, known := map[ref.Kind]action.Action{
+		ref.Service: action.ServiceAccess, ref.Environment: action.EnvironmentAccess, ref.EnvironmentGroup: action.EnvironmentGroupAccess,
+		ref.Infrastructure: action.EnvironmentAccess, ref.Connector: action.ConnectorTest, ref.Secret: action.SecretAccess, ref.Template: action.TemplateAccess,
+		store.FileKind: action.FileAccess, store.StableTemplate: action.TemplateAccess, ref.Pipeline: action.PipelineRun,
+	}[kind]
+	if !known {
+		return nil
+	}
+	d, err := c.Decide(ctx, do, right.Resource{Scope: name.Scope, ID: name.ID})
+	if err != nil || d.Allowed {
+		return err
+	}
+	return fault.New(fault.Forbidden, "%s may not use %s %q of %s: %s is missing", c.actor, kind, name.ID, name.Scope, names(d.Missing))
+}
+
+// Covers refuses to give what the caller doesn't have: each of the rights must
+// be the caller's, too.
+func (c Caller) Covers(ctx context.Context, given []right.Right) error {
+	for _, g := range given {
+		for _, extent := range g.Within {
+			own, err := c.Rights(ctx, extent.Scope)
+			if err != nil {
+				return err
+			}
+			part := g
+			part.Within = []right.Extent{extent}
+			if lacking := right.Lacking(own, part); len(lacking) > 0 {
+				return fault.New(fault.Forbidden, "this would give more than %s has: in %s %s is missing", c.actor, reach(extent), shown(lacking))
+			}
+		}
+	}
+	return nil
+}
+
+func reach(e right.Extent) string {
+	if e.Children {
+		return e.Scope.String() + " and what is in it"
+	}
+	return e.Scope.String()
+}
+
+// shown names some permissions of many.
+func shown(all []action.Permission) string {
+	const most = 5
+	if len(all) > most {
+		return fmt.Sprintf("%s, and %d more", names(all[:most]), len(all)-most)
+	}
+	return strings.ReplaceAll(names(all), " or ", ", ")
+}
+
+// Everything says whether the caller may do everything in an account.
+func (c Caller) Everything(ctx context.Context) error {
+	return c.Covers(ctx, []right.Right{right.Legacy(ref.Scope{Account: c.as.Within.Account})})
+}
+
+// Lacks says whether the caller lacks something of a right.
+func (c Caller) Lacks(ctx context.Context, of right.Right) (bool, error) {
+	err := c.Covers(ctx, []right.Right{of})
+	if fault.Is(err, fault.Forbidden) {
+		return true, nil
+	}
+	return false, err
+}
+
+// Sees gives those of a list that the caller may see.
+func Sees[T any](ctx context.Context, c Caller, do action.Action, list []T, on func(T) right.Resource) ([]T, error) {
+	var failed error
+	return slices.DeleteFunc(list, func(one T) bool {
+		d, err := c.Decide(ctx, do, on(one))
+		if err != nil {
+			failed = err
+		}
+		return !d.Allowed
+	}), failed
+}
