@@ -9,11 +9,16 @@ import (
 	"time"
 
 	sdk "github.com/aws/aws-sdk-go-v2/aws"
+	"github.com/aws/aws-sdk-go-v2/config"
 	"github.com/aws/aws-sdk-go-v2/service/ecr"
 	"github.com/aws/aws-sdk-go-v2/service/lambda"
 	"github.com/aws/aws-sdk-go-v2/service/lambda/types"
 	"github.com/aws/aws-sdk-go-v2/service/s3"
+	"github.com/aws/smithy-go/middleware"
 
+	"github.com/slipway-cd/slipway/delegate/aws"
+	"github.com/slipway-cd/slipway/delegate/awslambda"
+	"github.com/slipway-cd/slipway/delegate/awswait"
 	"github.com/slipway-cd/slipway/delegate/executor"
 	"github.com/slipway-cd/slipway/delegate/executor/executortest"
 	"github.com/slipway-cd/slipway/internal/testaws"
@@ -643,4 +648,36 @@ func TestWhatWasJustMade(t *testing.T) {
 	a.Fail("lambda:GetFunctionConfiguration", testaws.Fault{Code: "ResourceNotFoundException", Message: "Function not found", Times: 2})
 	a.stage("e1", "web-1.zip").good(lane.OpDeploy, 0)
 	a.want("1", "1")
+}
+
+// Who may not list a function's tags doesn't learn whose it is: the rollback of a first
+// deployment says so and leaves it.
+func TestTagsThatCantBeRead(t *testing.T) {
+	t.Parallel()
+	a := newAccount(t)
+	s := a.stage("e1", "web-1.zip")
+	s.good(lane.OpDeploy, 0)
+	knows := a.kind
+	hide := middleware.InitializeMiddlewareFunc("Untold", func(ctx context.Context, in middleware.InitializeInput, next middleware.InitializeHandler) (middleware.InitializeOutput, middleware.Metadata, error) {
+		out, more, err := next.HandleInitialize(ctx, in)
+		if f, ok := out.Result.(*lambda.GetFunctionOutput); ok && f != nil {
+			f.Tags, f.TagsError = nil, &types.TagsError{ErrorCode: sdk.String("AccessDeniedException"), Message: sdk.String("not authorized")}
+		}
+		return out, more, err
+	})
+	a.kind = awslambda.Kind(awslambda.Config{Pace: awswait.Every(20 * time.Millisecond), Accesses: &aws.Accesses{Options: []func(*config.LoadOptions) error{
+		config.WithBaseEndpoint(a.Endpoint), config.WithAPIOptions([]func(*middleware.Stack) error{
+			func(s *middleware.Stack) error { return s.Initialize.Add(hide, middleware.Before) },
+		}),
+	}}})
+	r := s.do(lane.OpRollback, 0)
+	if r.Status != task.Failed || r.FailureTypes[0] != fault.Authorization || !strings.Contains(r.Message, "the caller needs lambda:ListTags") {
+		t.Errorf("%s, %v: %s", r.Status, r.FailureTypes, r.Message)
+	}
+	a.want("1", "1")
+	a.kind = knows
+	s.good(lane.OpRollback, 0)
+	if _, err := a.lambda.GetFunction(t.Context(), &lambda.GetFunctionInput{FunctionName: sdk.String("web")}); err == nil {
+		t.Error("the function is still there")
+	}
 }
