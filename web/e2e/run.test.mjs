@@ -33,6 +33,24 @@ before(async () => {
   await server.save(
     "secret: {type: SecretText, name: Password, identifier: password, orgIdentifier: default, projectIdentifier: default_project, spec: {secretManagerIdentifier: harnessSecretManager, valueType: Inline, value: hush}}\n",
   );
+  const deciding =
+    "failureStrategies: [{onFailure: {errors: [AllErrors], action: {type: ManualIntervention, spec: {timeout: 1d, onTimeout: {action: {type: Abort}}}}}}]";
+  await server.save(
+    pipeline("unsure", [stage("try", [script("flaky", "exit 1")]).replace("spec:", `${deciding}, spec:`)]),
+  );
+  await server.save(
+    pipeline("late", [
+      stage("ask", [
+        script("say", "echo ticket <+spec.environmentVariables.ticket>").replace(
+          "onDelegate: true,",
+          'onDelegate: true, environmentVariables: [{name: ticket, type: String, value: "<+input>.regex(^[A-Z]+-[0-9]+$).executionInput()"}],',
+        ),
+      ]),
+    ]),
+  );
+  const inputs = { "variables.image": "nginx:1.26", "variables.key": "password" };
+  ran.eu = await server.finished((await server.run("asking", { inputs })).id);
+  ran.us = await server.finished((await server.run("asking", { inputs: { ...inputs, "variables.where": "us" } })).id);
   ran.broken = await server.finished((await server.run("broken")).id);
 });
 
@@ -172,4 +190,71 @@ on("what isn't YAML, and what a pipeline that asks for nothing asks", async ({ p
   await page.getByRole("alert").getByText("not YAML").first().waitFor();
   await page.goto(`${project}/pipelines/broken/run`);
   await page.getByText("It asks for nothing").waitFor();
+});
+
+on("an execution is run again and rolled back by keyboard", async ({ page, login, accessible, expect }) => {
+  await login(`/x/${ran.broken.id}`);
+  await page.getByRole("button", { name: "Run again…" }).press("Enter");
+  const dialog = page.getByRole("dialog");
+  await dialog.getByRole("radio", { name: "From the first stage that failed", checked: true }).press("ArrowUp");
+  await dialog.getByRole("radio", { name: "From the beginning", checked: true }).waitFor();
+  assert.deepEqual(await accessible(), []);
+  await page.keyboard.press("Enter");
+  await page.getByRole("heading", { name: "broken #2" }).waitFor();
+  await page.getByRole("link", { name: "repeats another" }).waitFor();
+  await page.getByRole("link", { name: "Compare" }).press("Enter");
+  await page.getByText("No other execution of broken has succeeded").waitFor();
+  expect(/409 \(Conflict\)|400 \(Bad Request\)/);
+  await page.goto(`/x/${ran.us.id}`);
+  await page.getByRole("button", { name: "Roll back…" }).press("Enter");
+  await dialog.getByRole("button", { name: "Roll back" }).press("Enter");
+  await page.getByRole("link", { name: "rolls another back" }).or(dialog.getByRole("alert")).waitFor();
+});
+
+for (const colorScheme of ["light", "dark"]) {
+  on(
+    `what an execution was started with is shown, and compared with the last success, in the ${colorScheme}`,
+    async ({ page, login, accessible }) => {
+      await login(`/x/${ran.us.id}`);
+      await page.getByText("What it was started with").press("Enter");
+      await page.getByRole("region", { name: "Its inputs" }).getByText("value: us").waitFor();
+      await page.waitForURL(/inputs=1/);
+      assert.deepEqual(await accessible(), []);
+      await page.getByRole("link", { name: "Compare" }).press("Enter");
+      await page.getByRole("heading", { name: "#1 and #2 of asking" }).waitFor();
+      await page.locator("del", { hasText: "value: eu" }).waitFor();
+      await page.locator("ins", { hasText: "value: us" }).waitFor();
+      await page.getByRole("cell", { name: "say › say" }).waitFor();
+      assert.deepEqual(await accessible(), []);
+      await page.goto(`${project}/pipelines/asking/run?fromExecution=${ran.us.id}`);
+      await page.waitForFunction(() => document.querySelector("input[aria-required=true]")?.value === "nginx:1.26");
+    },
+    { colorScheme },
+  );
+}
+
+on("a person decides about a failed step", async ({ page, login, accessible }) => {
+  const { id } = await server.run("unsure");
+  await login(`/x/${id}`);
+  await page.getByRole("heading", { name: "It failed. What now?" }).waitFor();
+  assert.deepEqual(await accessible(), []);
+  await page.getByRole("radio", { name: "Go on as if it had succeeded" }).press("Space");
+  await page.getByRole("button", { name: "Decide" }).press("Enter");
+  await page.locator("header .status", { hasText: "Succeeded" }).waitFor();
+  assert.equal((await server.finished(id)).status, "Success");
+});
+
+on("a step that asks when it starts gets its inputs, right ones alone", async ({ page, login, expect, accessible }) => {
+  expect(/400 \(Bad Request\)/);
+  const { id } = await server.run("late");
+  await login(`/x/${id}`);
+  await page.getByRole("heading", { name: "It asks for inputs" }).waitFor();
+  const field = page.getByRole("textbox", { name: /ticket/ });
+  await field.fill("none");
+  await page.keyboard.press("Enter");
+  await page.locator("[aria-invalid=true]").waitFor();
+  assert.deepEqual(await accessible(), []);
+  await field.fill("OPS-1");
+  await page.keyboard.press("Enter");
+  await page.locator("header .status", { hasText: "Succeeded" }).waitFor();
 });

@@ -125,6 +125,16 @@ export function changed(tree: ExecutionTree, c: ExecutionChange): ExecutionTree 
   return { ...tree, ...c.execution, root: apply(tree.root) };
 }
 
+/** stagesOf are the stages of a pipeline itself, those in parallel included. */
+export function stagesOf(root: TreeNode): TreeNode[] {
+  const out: TreeNode[] = [];
+  for (const n of root.children ?? []) {
+    if (n.kind === "parallel" || n.kind === "strategy") out.push(...stagesOf(n));
+    else if (n.kind === "stage" && !n.rollback && !out.some((s) => s.identifier === n.identifier)) out.push(n);
+  }
+  return out;
+}
+
 /** grown is a tree with more children of a node, which an answer before had no room for. */
 export function grown(root: TreeNode, id: string, more: TreeNode): TreeNode {
   if (root.id === id) {

@@ -1,19 +1,20 @@
 import { Link, useNavigate, useParams, useSearch } from "@tanstack/react-router";
-import { useEffect, useRef, useState } from "react";
-import { call, type ExecutionTree, newKey, part, type TreeNode } from "../lib/api";
+import { useEffect, useRef } from "react";
+import { call, type ExecutionTree, part, type TreeNode } from "../lib/api";
 import { useExecution } from "../lib/live";
 import { listOf, nameOf, remember } from "../lib/scope";
 import { useExpired } from "../lib/session";
-import { ended, lookOf } from "../lib/status";
+import { lookOf } from "../lib/status";
 import { exact } from "../lib/time";
 import { type Failure, failures, find, grown, opening, same, title } from "../lib/tree";
-import { Modal } from "../ui/Modal";
 import { PipelineLink } from "../ui/PipelineLink";
 import { Status } from "../ui/Status";
 import { Copy, Loading, ProblemCard, Title } from "../ui/states";
 import { Ago, Took } from "../ui/Time";
+import { Actions } from "./Actions";
 import { NodePanel } from "./NodePanel";
 import type { Tab } from "./router";
+import { StartedWith } from "./StartedWith";
 import { Tail } from "./Tail";
 import { Tree } from "./Tree";
 
@@ -22,6 +23,8 @@ export interface Selection {
   tab?: Tab;
   attempt?: number;
   line?: number;
+  /** shown: what the execution was started with */
+  inputs?: 1;
 }
 
 /** ExecutionPage shows one execution: why it failed, what it is made of, and one node of it. */
@@ -67,6 +70,11 @@ export function ExecutionPage() {
   return (
     <main id="main" className="execution">
       <Head tree={tree} refresh={live.refresh} />
+      <StartedWith
+        tree={tree}
+        open={selection.inputs === 1}
+        show={(open) => select({ inputs: open ? 1 : undefined })}
+      />
       <Announce status={tree.status} />
       {live.state === "reconnecting" && (
         <p className="banner" role="status">
@@ -184,73 +192,6 @@ function Head({ tree, refresh }: { tree: ExecutionTree; refresh: () => void }) {
         <Copy text={location.href}>Copy link</Copy>
       </p>
     </header>
-  );
-}
-
-/** Actions are what a person can do with the whole execution. One that makes no sense now says why. */
-function Actions({ tree, refresh }: { tree: ExecutionTree; refresh: () => void }) {
-  const [asked, setAsked] = useState(false);
-  const [busy, setBusy] = useState("");
-  const [problem, setProblem] = useState<Error>();
-  const over = ended(tree.status);
-  const paused = tree.status === "Paused" || tree.status === "Pausing";
-  const act = async (verb: string) => {
-    if (busy) return;
-    setBusy(verb);
-    setProblem(undefined);
-    try {
-      await call(`/v1/executions/${part(tree.id)}/${verb}`, { method: "POST", key: newKey() });
-      setAsked(false);
-      refresh();
-    } catch (e) {
-      setProblem(e as Error);
-    } finally {
-      setBusy("");
-    }
-  };
-  const why = over ? "It has ended" : undefined;
-  return (
-    <div className="row actions">
-      <button
-        type="button"
-        disabled={over || busy !== ""}
-        title={why}
-        onClick={() => void act(paused ? "resume" : "pause")}
-      >
-        {paused ? "Resume" : "Pause"}
-      </button>
-      <button
-        type="button"
-        className="danger"
-        disabled={over || busy !== ""}
-        title={why}
-        onClick={() => setAsked(true)}
-      >
-        Abort
-      </button>
-      {asked && (
-        <Modal title={`Abort ${tree.name || tree.pipeline} #${tree.sequence}?`} close={() => setAsked(false)}>
-          <p>What runs is stopped where it is. Nothing is rolled back.</p>
-          {problem && <ProblemCard problem={problem} />}
-          <div className="row">
-            <button type="button" className="danger" disabled={busy !== ""} onClick={() => void act("abort")}>
-              {busy === "abort" ? "Aborting…" : "Abort"}
-            </button>
-            <button type="button" onClick={() => setAsked(false)}>
-              Let it run
-            </button>
-          </div>
-        </Modal>
-      )}
-      {problem && !asked && (
-        <Modal title="That didn't work" close={() => setProblem(undefined)}>
-          <ProblemCard problem={problem} />
-          <form method="dialog">
-            <button type="submit">Close</button>
-          </form>
-        </Modal>
-      )}
-    </div>
   );
 }
 

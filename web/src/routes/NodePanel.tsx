@@ -1,11 +1,13 @@
 import { Link } from "@tanstack/react-router";
 import type { ExecutionTree, TreeNode } from "../lib/api";
+import { lookOf } from "../lib/status";
 import { exact } from "../lib/time";
 import { title } from "../lib/tree";
 import { Status } from "../ui/Status";
 import { Tabs } from "../ui/Tabs";
 import { Took } from "../ui/Time";
 import { Approval } from "./Approval";
+import { Answer, Intervene, Mark } from "./Decide";
 import type { Selection } from "./Execution";
 import { LogView } from "./LogView";
 
@@ -35,9 +37,21 @@ export function NodePanel({ execution, node, selection, select, refresh }: Props
         <span className="faint">
           {node.type} <Took from={node.startedAt} to={node.startedAt ? node.endedAt : undefined} />
         </span>
+        {(step || node.kind === "stage") && lookOf(node.status).counts === "running" && (
+          <>
+            <span className="grow" />
+            <Mark execution={execution} node={node} decided={refresh} />
+          </>
+        )}
       </div>
       {node.message && <p className="why">{node.message}</p>}
       {node.approval && <Approval execution={execution.id} node={node} asked={node.approval} answered={refresh} />}
+      {node.status === "InterventionWaiting" && step && (
+        <Intervene execution={execution} node={node} decided={refresh} />
+      )}
+      {node.status === "InputWaiting" && (node.asks?.length ?? 0) > 0 && (
+        <Answer execution={execution} node={node} decided={refresh} />
+      )}
       {step ? (
         <Tabs label="What of it" tabs={tabs} at={tab} go={(t) => select({ tab: t })}>
           {tab === "details" ? (

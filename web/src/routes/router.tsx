@@ -90,13 +90,20 @@ export type Tab = (typeof tabs)[number];
 const execution = createRoute({
   getParentRoute: () => root,
   path: "/x/$execution",
-  validateSearch: (s: Search): { node?: string; tab?: Tab; attempt?: number; line?: number } => ({
+  validateSearch: (s: Search): { node?: string; tab?: Tab; attempt?: number; line?: number; inputs?: 1 } => ({
     node: text(s.node),
     tab: tabs.find((t) => t === s.tab),
     attempt: number(s.attempt),
     line: number(s.line),
+    inputs: number(s.inputs) ? 1 : undefined,
   }),
   component: lazyRouteComponent(() => import("./Execution"), "ExecutionPage"),
+});
+
+const compare = createRoute({
+  getParentRoute: () => root,
+  path: "/x/$execution/compare/$other",
+  component: lazyRouteComponent(() => import("./Compare"), "Compare"),
 });
 
 const projectStart = createRoute({
@@ -120,6 +127,7 @@ export const router = createRouter({
     pipeline,
     run,
     execution,
+    compare,
   ]),
   defaultErrorComponent: ({ error, reset }) => <ProblemCard problem={error as Error} again={reset} />,
   defaultPreload: "intent",

@@ -1,0 +1,35 @@
+import type { ExecutionTree } from "../lib/api";
+import { Yaml } from "../ui/Yaml";
+
+interface Props {
+  tree: ExecutionTree;
+  open: boolean;
+  show: (open: boolean) => void;
+}
+
+/** StartedWith is what an execution was started with: its inputs, and the versions of templates that it is made of. */
+export function StartedWith({ tree, open, show }: Props) {
+  const facts: [string, string | undefined][] = [
+    ["Input sets", tree.inputSets?.join(", ")],
+    ["From the stage", tree.fromStage],
+    ["In spite of freezes", tree.overrideFreeze],
+    ["Templates", tree.templates?.map((t) => `${t.template}, saved ${t.version} times`).join("; ")],
+    ["Left out", tree.warnings?.map((w) => `${w.path ?? ""} ${w.message}`).join("; ")],
+  ];
+  return (
+    <details open={open} onToggle={(e) => e.currentTarget.open !== open && show(e.currentTarget.open)}>
+      <summary>What it was started with</summary>
+      <dl className="facts-list">
+        {facts
+          .filter(([, v]) => v)
+          .map(([name, v]) => (
+            <div key={name}>
+              <dt>{name}</dt>
+              <dd>{v}</dd>
+            </div>
+          ))}
+      </dl>
+      {tree.inputs ? <Yaml text={tree.inputs} label="Its inputs" /> : <p className="empty">It had no inputs.</p>}
+    </details>
+  );
+}
