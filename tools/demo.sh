@@ -34,6 +34,7 @@ origin() {
 	{
 		git rev-parse HEAD
 		go version
+		command -v npm
 		go env GOFLAGS GOEXPERIMENT GOAMD64 GOARM64
 		git ls-files -coz --exclude-standard -- . ':!*.md' ':!*_test.go' | xargs -0 sha256sum
 	} 2>/dev/null | sha256sum | cut -c1-16
@@ -60,7 +61,12 @@ build() {
 		# shellcheck disable=SC2064 # it is this one that has to end, should this script
 		trap "kill $cluster 2>/dev/null || true" EXIT
 	fi
-	go build "${flags[@]}" ./cmd/slipway ./cmd/gitserve
+	local tags=''
+	if command -v npm >/dev/null; then
+		make --no-print-directory console >/dev/null
+		tags=console
+	fi
+	go build "${flags[@]}" -tags "$tags" ./cmd/slipway ./cmd/gitserve
 	keep "$kept" "${programs[@]/#/bin/}"
 	if [ -n "$cluster" ]; then
 		say "The programs of a Kubernetes control plane"
@@ -173,8 +179,11 @@ start() {
 	done_with_part
 	cat <<END
 
-Done in $(seconds $(($(now) - began))). Slipway serves at http://127.0.0.1:7491. Look around with:
+Done in $(seconds $(($(now) - began))). Slipway serves at http://127.0.0.1:7491. Its console, logged in, for the next five minutes:
+  $(bin/slipway console)
+Another such link, and more to look at:
   export XDG_CONFIG_HOME=$XDG_CONFIG_HOME KUBECONFIG=${KUBECONFIG:-$HOME/.kube/config}
+  bin/slipway console
   bin/slipway executions
   bin/slipway get pipelines
 Stop it all with:

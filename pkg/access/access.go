@@ -43,6 +43,12 @@ type Permit struct {
 	Rights  []string `json:"rights,omitempty" nullable:"false" doc:"Of somebody who is asked about: the assignments that give anything there"`
 }
 
+// LoginLink logs a browser on the server's own machine in, once.
+type LoginLink struct {
+	Code      string    `json:"code" doc:"The link is the server's address with /login# and it: what follows # is sent to nobody"`
+	ExpiresAt time.Time `json:"expiresAt"`
+}
+
 // prefix tells the kinds of token apart, for people and for secret scanners.
 func prefix(kind store.TokenKind, principal store.EntityKey) string {
 	switch kind {

@@ -73,6 +73,7 @@ func New(cfg Config) *Server {
 	s.files()
 	s.inputs()
 	s.executions()
+	waiting(s)
 	s.nodes()
 	s.approvalLinks()
 	s.watching()

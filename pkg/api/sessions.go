@@ -60,6 +60,7 @@ func consoleSessions(server *Server) {
 	exempt(server, action.Self, huma.Operation{
 		OperationID: "whoami", Method: http.MethodGet, Path: "/v1/whoami", Tags: tags, Summary: "Say who the caller is",
 	}, s.whoami)
+	s.links(server)
 }
 
 // loggedIn is the answer of a login: the cookie that is the session.

@@ -8,6 +8,7 @@ import (
 	"net/http"
 	"time"
 
+	"github.com/slipway-cd/slipway/pkg/access"
 	"github.com/slipway-cd/slipway/pkg/api"
 )
 
@@ -23,6 +24,11 @@ type About struct {
 // Health asks a server for its version and its disk.
 func (c *Client) Health(ctx context.Context) (api.Health, error) {
 	return get[api.Health](ctx, c, path("health"), nil)
+}
+
+// LoginLink makes a link that logs a browser in once.
+func (c *Client) LoginLink(ctx context.Context) (access.LoginLink, error) {
+	return post[access.LoginLink](ctx, c, path("login-links"), nil, struct{}{})
 }
 
 // About asks a server for its version and its clock.

@@ -90,7 +90,7 @@ for (const colorScheme of ["light", "dark"]) {
   on(
     `deployments are listed, and filtered by the address, in the ${colorScheme}`,
     async ({ page, login, accessible }) => {
-      await login("/");
+      await login(list);
       await page.getByRole("link", { name: "broken #1" }).waitFor();
       assert.equal(await page.title(), "Deployments · Slipway");
       assert.deepEqual(await accessible(), []);
@@ -146,7 +146,7 @@ on("the tree is gone through by keys, and a node and a line have addresses", asy
   await number.click();
   await page.waitForURL(/line=\d+/);
   const address = page.url();
-  await page.goto("/");
+  await page.goto(list);
   await page.getByRole("heading", { name: "Deployments" }).waitFor();
   await page.goto(address);
   await page.locator(".marked", { hasText: "all is well" }).waitFor();

@@ -1,7 +1,8 @@
 import assert from "node:assert/strict";
+import { execFileSync } from "node:child_process";
 import { after, before, test } from "node:test";
 import { launch, open } from "./browser.mjs";
-import { pipeline, script, stage, start } from "./server.mjs";
+import { pipeline, program, script, stage, start } from "./server.mjs";
 
 let server;
 let browser;
@@ -51,6 +52,15 @@ before(async () => {
   const inputs = { "variables.image": "nginx:1.26", "variables.key": "password" };
   ran.eu = await server.finished((await server.run("asking", { inputs })).id);
   ran.us = await server.finished((await server.run("asking", { inputs: { ...inputs, "variables.where": "us" } })).id);
+  await server.save(
+    pipeline("done", [
+      stage("say", [script("hello", "echo hello")]).replace(
+        "execution: {",
+        `execution: {rollbackSteps: [${script("undo", "echo undone")}], `,
+      ),
+    ]),
+  );
+  ran.done = await server.finished((await server.run("done")).id);
   ran.broken = await server.finished((await server.run("broken")).id);
 });
 
@@ -204,11 +214,15 @@ on("an execution is run again and rolled back by keyboard", async ({ page, login
   await page.getByRole("link", { name: "repeats another" }).waitFor();
   await page.getByRole("link", { name: "Compare" }).press("Enter");
   await page.getByText("No other execution of broken has succeeded").waitFor();
-  expect(/409 \(Conflict\)|400 \(Bad Request\)/);
-  await page.goto(`/x/${ran.us.id}`);
+  await page.goto(`/x/${ran.done.id}`);
   await page.getByRole("button", { name: "Roll back…" }).press("Enter");
   await dialog.getByRole("button", { name: "Roll back" }).press("Enter");
-  await page.getByRole("link", { name: "rolls another back" }).or(dialog.getByRole("alert")).waitFor();
+  await page.getByRole("link", { name: "rolls another back" }).waitFor();
+  await page.goto(`/x/${ran.done.id}`);
+  expect(/409 \(Conflict\)/);
+  await page.getByRole("button", { name: "Roll back…" }).press("Enter");
+  await dialog.getByRole("button", { name: "Roll back" }).press("Enter");
+  await dialog.getByRole("alert").waitFor();
 });
 
 for (const colorScheme of ["light", "dark"]) {
@@ -257,4 +271,46 @@ on("a step that asks when it starts gets its inputs, right ones alone", async ({
   await field.fill("OPS-1");
   await page.keyboard.press("Enter");
   await page.locator("header .status", { hasText: "Succeeded" }).waitFor();
+});
+
+for (const colorScheme of ["light", "dark"]) {
+  on(
+    `home says what waits, runs and has failed, in the ${colorScheme}`,
+    async ({ page, login, accessible }) => {
+      const { id } = await server.run("unsure");
+      while ((await server.ask("GET", `/v1/executions/${id}`)).status !== "InterventionWaiting");
+      await login("/");
+      await page.getByRole("heading", { name: "Home" }).waitFor();
+      await page
+        .getByRole("region", { name: "Failed in the last 24 hours" })
+        .getByRole("link", { name: "broken" })
+        .waitFor();
+      const waits = page.getByRole("region", { name: "Waiting for somebody" });
+      await waits.getByRole("link", { name: "flaky" }).waitFor();
+      assert.deepEqual(await accessible(), []);
+      await waits.getByRole("link", { name: "flaky" }).press("Enter");
+      await page.getByRole("heading", { name: "It failed. What now?" }).waitFor();
+      await server.ask("POST", `/v1/executions/${id}/abort`);
+      await page.goto("/o/default/p/another");
+      await page.getByText("Nothing waits, nothing runs").waitFor();
+    },
+    { colorScheme },
+  );
+}
+
+on("slipway console gives a link that logs in once", async ({ page, context, expect, accessible }) => {
+  expect(/401 \(Unauthorized\)/);
+  const link = execFileSync(program, ["console", "--server", server.url, "--token", server.token], {
+    env: server.env,
+    encoding: "utf8",
+  }).trim();
+  await page.goto(link);
+  await page.getByRole("heading", { name: "Home" }).waitFor();
+  assert.doesNotMatch(page.url(), /#/);
+  await context.clearCookies();
+  await page.goto("about:blank");
+  await page.goto(link);
+  await page.getByRole("alert").getByText("opened before").waitFor();
+  assert.doesNotMatch(page.url(), /#/);
+  assert.deepEqual(await accessible(), []);
 });

@@ -5,7 +5,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 
-const program = process.env.SLIPWAY ?? fileURLToPath(new URL("../../bin/slipway", import.meta.url));
+export const program = process.env.SLIPWAY ?? fileURLToPath(new URL("../../bin/slipway", import.meta.url));
 const scope = "org=default&project=default_project";
 
 const script = (id, text) =>

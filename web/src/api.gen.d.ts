@@ -1595,6 +1595,40 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/v1/login-links": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /** Make a link that opens one session of the console with the caller's token, on the server's own machine */
+        post: operations["makeLoginLink"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v1/login/link": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /** Open a session of the console with the code of a login link; the answer's cookie is it */
+        post: operations["loginByLink"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/v1/login/token": {
         parameters: {
             query?: never;
@@ -1932,6 +1966,23 @@ export interface paths {
         post?: never;
         /** Revoke a token */
         delete: operations["revokeToken"];
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v1/waiting": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** List the steps and stages that wait for a person, those of the newest executions first */
+        get: operations["listWaiting"];
+        put?: never;
+        post?: never;
+        delete?: never;
         options?: never;
         head?: never;
         patch?: never;
@@ -3815,9 +3866,18 @@ export interface components {
             /** @description The part of the step that wrote it, e.g. Prepare */
             u?: string;
         };
+        LoginByLinkRequest: {
+            code: string;
+        };
         LoginByTokenRequest: {
             /** @description A token of the API */
             token: string;
+        };
+        LoginLink: {
+            /** @description The link is the server's address with /login# and it: what follows # is sent to nobody */
+            code: string;
+            /** Format: date-time */
+            expiresAt: string;
         };
         MakeLink: {
             /** @description Who will answer by it; none means who asks. Only an account's token may name another */
@@ -4607,6 +4667,36 @@ export interface components {
             image: string;
             /** Format: int64 */
             instances: number;
+        };
+        Waiting: {
+            execution: string;
+            /**
+             * @description Its status
+             * @enum {string}
+             */
+            for: "ApprovalWaiting" | "InputWaiting" | "InterventionWaiting";
+            /** @description What is asked, or why it failed */
+            message?: string;
+            /** @description The pipeline's name */
+            name: string;
+            node: string;
+            org?: string;
+            /** @description The pipeline's identifier */
+            pipeline: string;
+            project?: string;
+            /** Format: int64 */
+            sequence: number;
+            /**
+             * Format: date-time
+             * @description When it began
+             */
+            since?: string;
+            /** @description The name of the step or the stage */
+            step: string;
+        };
+        WaitingList: {
+            nextPageToken?: string;
+            waiting: components["schemas"]["Waiting"][];
         };
         Watch: {
             /** Format: int64 */
@@ -8464,6 +8554,72 @@ export interface operations {
             };
         };
     };
+    makeLoginLink: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description OK */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["LoginLink"];
+                };
+            };
+            /** @description What went wrong */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    loginByLink: {
+        parameters: {
+            query?: never;
+            header?: {
+                /** @description The console's, as browsers tell it */
+                Origin?: string;
+            };
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["LoginByLinkRequest"];
+            };
+        };
+        responses: {
+            /** @description OK */
+            200: {
+                headers: {
+                    "Set-Cookie"?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Whoami"];
+                };
+            };
+            /** @description What went wrong */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
     loginByToken: {
         parameters: {
             query?: never;
@@ -9327,6 +9483,44 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content?: never;
+            };
+            /** @description What went wrong */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    listWaiting: {
+        parameters: {
+            query?: {
+                /** @description Organization; none means the account's own */
+                org?: string;
+                /** @description Project of the organization; none means the organization's own */
+                project?: string;
+                /** @description Look into so many executions at most */
+                limit?: number;
+                /** @description nextPageToken of the part before; none for the first */
+                pageToken?: string;
+            };
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description OK */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["WaitingList"];
+                };
             };
             /** @description What went wrong */
             default: {

@@ -2,6 +2,7 @@ import { keepPreviousData, useInfiniteQuery } from "@tanstack/react-query";
 import { useNavigate, useParams, useSearch } from "@tanstack/react-router";
 import { useEffect } from "react";
 import { call, type ExecutionList } from "../lib/api";
+import { begin, groups, sinces } from "../lib/filters";
 import { nameOf } from "../lib/scope";
 import { useExpired } from "../lib/session";
 import { ended, lookOf, statuses } from "../lib/status";
@@ -13,22 +14,6 @@ interface Filter {
   status?: string;
   since?: string;
 }
-
-const sinces: [string, string, number][] = [
-  ["", "Ever", 0],
-  ["1h", "The last hour", 3_600_000],
-  ["24h", "The last 24 hours", 86_400_000],
-  ["7d", "The last 7 days", 604_800_000],
-];
-
-/** The statuses that a filter can name: those that an execution itself has. */
-const groups: [string, string][] = [
-  ["Running,TaskWaiting,WaitStepRunning,Queued,QueuedExecutionConcurrencyReached,ResourceWaiting", "Running or queued"],
-  ["ApprovalWaiting,InterventionWaiting,InputWaiting,Pausing,Paused", "Waiting for somebody"],
-  ["Failed,Errored,Expired,ApprovalRejected", "Failed"],
-  ["Success,IgnoreFailed,Skipped", "Succeeded"],
-  ["Aborted,AbortedByFreeze", "Aborted"],
-];
 
 /** Executions is the list of a scope's executions, newest first. */
 export function Executions() {
@@ -82,12 +67,6 @@ export function Executions() {
       )}
     </main>
   );
-}
-
-/** begin is the time that a word such as 24h stands for, to the minute so that it stays the same for a while. */
-function begin(since: string | undefined): string | undefined {
-  const found = sinces.find(([word]) => word === since);
-  return found?.[2] ? new Date(Math.floor((Date.now() - found[2]) / 60_000) * 60_000).toISOString() : undefined;
 }
 
 function Filters({ filter }: { filter: Filter }) {

@@ -10,6 +10,7 @@ import { LoginForm } from "./Login";
 
 const keys: [string, string][] = [
   ["?", "this list"],
+  ["g h", "home"],
   ["g d", "deployments"],
   ["g p", "pipelines"],
   ["/", "filter or search"],
@@ -117,6 +118,7 @@ function Framed({ expired }: { expired: boolean }) {
 
 /** The pages in the navigation; some are of projects alone. */
 const pages: [page: string, name: string, ofProject?: boolean][] = [
+  ["", "Home", true],
   ["executions", "Deployments"],
   ["pipelines", "Pipelines", true],
 ];
@@ -129,8 +131,11 @@ export function Pages({ scope }: { scope: Scope }) {
     <ul>
       {pages.map(([page, name, ofProject]) => {
         if (ofProject && !scope.project) return null;
-        const to = `${at}/${page}`;
-        const here = path === to || path.startsWith(`${to}/`) || (page === "executions" && path.startsWith("/x/"));
+        const to = page ? `${at}/${page}` : at;
+        const here =
+          path === to ||
+          (page !== "" && path.startsWith(`${to}/`)) ||
+          (page === "executions" && path.startsWith("/x/"));
         return (
           <li key={page}>
             <Link to={to} search={{}} aria-current={here ? "page" : undefined}>
@@ -318,6 +323,9 @@ function useKeys(scope: Scope, help: () => void) {
           break;
         case "g d":
           void navigate({ to: `${at}/executions` as "/executions", search: {} });
+          break;
+        case "g h":
+          void navigate({ to: "/" });
           break;
         case "g p":
           if (scope.project) void navigate({ to: `${at}/pipelines` as "/" });

@@ -1,6 +1,6 @@
 import { useQueryClient } from "@tanstack/react-query";
 import { Navigate, useRouter, useSearch } from "@tanstack/react-router";
-import { type FormEvent, useState } from "react";
+import { type FormEvent, useEffect, useRef, useState } from "react";
 import { call, Problem, type Whoami } from "../lib/api";
 import { useWhoami } from "../lib/session";
 import { ProblemCard, Title } from "../ui/states";
@@ -13,6 +13,7 @@ export function Login() {
   return (
     <main id="main" className="narrow">
       <Title text="Log in to Slipway" />
+      {me.error && <LinkLogin />}
       <LoginForm />
     </main>
   );
@@ -23,10 +24,46 @@ export function inside(next: string | undefined): string {
   return next && /^\/(?![/\\])/.test(next) && !next.startsWith("/login") ? next : "/";
 }
 
-/** LoginForm opens a session with a token, which it doesn't keep. */
-export function LoginForm() {
+/** useEntered has the pages know of a session that was opened. */
+function useEntered() {
   const queries = useQueryClient();
   const router = useRouter();
+  return async (what: string) => {
+    const me = await call<Whoami>("/v1/whoami").catch((e: unknown) => {
+      if (!(e instanceof Problem) || e.status !== 401) throw e;
+      throw new Problem(
+        401,
+        `The ${what} is right, but this browser didn't keep the session: it has to take cookies of this address, which is by https or on this machine.`,
+      );
+    });
+    queries.setQueryData(["whoami"], me);
+    await queries.invalidateQueries();
+    await router.invalidate();
+  };
+}
+
+/** LinkLogin opens a session with the code of a login link, which stands after the # and can be used once. */
+function LinkLogin() {
+  const [code] = useState(() => location.hash.slice(1));
+  const [problem, setProblem] = useState<Error>();
+  const entered = useEntered();
+  const tried = useRef(false);
+  // biome-ignore lint/correctness/useExhaustiveDependencies: a code is tried once
+  useEffect(() => {
+    if (!code || tried.current) return;
+    tried.current = true;
+    history.replaceState(history.state, "", location.pathname + location.search); // nobody is to copy it
+    call<Whoami>("/v1/login/link", { method: "POST", json: { code } })
+      .then(() => entered("link"))
+      .catch(setProblem);
+  }, [code]);
+  if (problem) return <ProblemCard problem={problem} />;
+  return code ? <p role="status">Logging in…</p> : null;
+}
+
+/** LoginForm opens a session with a token, which it doesn't keep. */
+export function LoginForm() {
+  const entered = useEntered();
   const [problem, setProblem] = useState<Error>();
   const [busy, setBusy] = useState(false);
   const submit = async (e: FormEvent<HTMLFormElement>) => {
@@ -36,16 +73,7 @@ export function LoginForm() {
     setProblem(undefined);
     try {
       await call<Whoami>("/v1/login/token", { method: "POST", json: { token } });
-      const me = await call<Whoami>("/v1/whoami").catch((e: unknown) => {
-        if (!(e instanceof Problem) || e.status !== 401) throw e;
-        throw new Problem(
-          401,
-          "The token is right, but this browser didn't keep the session: it has to take cookies of this address, which is by https or on this machine.",
-        );
-      });
-      queries.setQueryData(["whoami"], me);
-      await queries.invalidateQueries();
-      await router.invalidate();
+      await entered("token");
     } catch (e) {
       setProblem(e as Error);
     } finally {

@@ -6,7 +6,7 @@ export function NotFound() {
     <main id="main" className="narrow">
       <Title text="No such page" />
       <p>
-        The console has no page at this address. <Link to="/">To the deployments</Link>
+        The console has no page at this address. <Link to="/">Home</Link>
       </p>
     </main>
   );

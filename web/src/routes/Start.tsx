@@ -11,12 +11,5 @@ export function Start() {
     (s) => s.org && s.project && (!org || s.org === org) && (!project || s.project === project),
   );
   const to = last ?? { org: org ?? "default", project: project ?? "default_project" };
-  return (
-    <Navigate
-      to="/o/$org/p/$project/executions"
-      params={{ org: to.org ?? "", project: to.project ?? "" }}
-      search={{}}
-      replace
-    />
-  );
+  return <Navigate to="/o/$org/p/$project" params={{ org: to.org ?? "", project: to.project ?? "" }} replace />;
 }

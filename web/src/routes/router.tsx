@@ -1,4 +1,4 @@
-import { createRootRoute, createRoute, createRouter, lazyRouteComponent, Navigate } from "@tanstack/react-router";
+import { createRootRoute, createRoute, createRouter, lazyRouteComponent } from "@tanstack/react-router";
 import { ProblemCard } from "../ui/states";
 import { Frame } from "./Frame";
 import { Login } from "./Login";
@@ -106,13 +106,10 @@ const compare = createRoute({
   component: lazyRouteComponent(() => import("./Compare"), "Compare"),
 });
 
-const projectStart = createRoute({
+const home = createRoute({
   getParentRoute: () => root,
   path: "/o/$org/p/$project",
-  component: function ProjectStart() {
-    const { org, project } = projectStart.useParams();
-    return <Navigate to="/o/$org/p/$project/executions" params={{ org, project }} search={{}} replace />;
-  },
+  component: lazyRouteComponent(() => import("./Home"), "Home"),
 });
 
 export const router = createRouter({
@@ -122,7 +119,7 @@ export const router = createRouter({
     inAccount,
     inOrg,
     inProject,
-    projectStart,
+    home,
     pipelines,
     pipeline,
     run,

@@ -1,0 +1,46 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"net"
+	"net/url"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"github.com/slipway-cd/slipway/pkg/fault"
+)
+
+func consoleCommand(a *app) *cobra.Command {
+	return &cobra.Command{
+		Use: "console", Short: "Print a link that opens the console, logged in", GroupID: groupAdmin, Args: cobra.NoArgs,
+		Long: "Console prints a link to the console of a server on this machine. It logs one browser in, within five minutes, with\n" +
+			"the rights of the token that the command calls with. Elsewhere the console's own page takes a token.",
+		RunE: func(c *cobra.Command, _ []string) error { return a.console(c.Context()) },
+	}
+}
+
+func (a *app) console(ctx context.Context) error {
+	s, err := a.caller.settings()
+	if err != nil {
+		return err
+	}
+	at, err := url.Parse(s.Server)
+	if err != nil {
+		return fmt.Errorf("the server's address: %w", err)
+	}
+	if ip := net.ParseIP(at.Hostname()); at.Scheme != "http" || at.Hostname() != "localhost" && (ip == nil || !ip.IsLoopback()) {
+		return fault.New(fault.Invalid, "%s isn't a server on this machine by plain http; open it in a browser, and log in with a token", s.Server)
+	}
+	client, _, err := a.caller.connect()
+	if err != nil {
+		return err
+	}
+	link, err := client.LoginLink(ctx)
+	if err != nil {
+		return err
+	}
+	fmt.Fprintf(a.out, "%s/login#%s\n", strings.TrimRight(s.Server, "/"), link.Code)
+	return nil
+}
