@@ -1,6 +1,6 @@
 import type { components } from "../api.gen";
 
-type Schemas = components["schemas"];
+export type Schemas = components["schemas"];
 export type Execution = Schemas["Execution"];
 export type ExecutionList = Schemas["ExecutionList"];
 export type ExecutionTree = Schemas["ExecutionTree"];

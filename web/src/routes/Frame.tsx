@@ -7,12 +7,14 @@ import { useWhoami } from "../lib/session";
 import { Modal } from "../ui/Modal";
 import { Loading, ProblemCard } from "../ui/states";
 import { LoginForm } from "./Login";
+import { navigation } from "./pages";
 
 const keys: [string, string][] = [
   ["?", "this list"],
   ["g h", "home"],
   ["g d", "deployments"],
   ["g p", "pipelines"],
+  ...navigation.flatMap(([, name, key]) => (key ? [[`g ${key}`, name.toLowerCase()] as [string, string]] : [])),
   ["/", "filter or search"],
   ["j, k", "next, previous row"],
   ["Enter", "open the row"],
@@ -121,6 +123,7 @@ const pages: [page: string, name: string, ofProject?: boolean][] = [
   ["", "Home", true],
   ["executions", "Deployments"],
   ["pipelines", "Pipelines", true],
+  ...navigation.map(([page, name]): [string, string] => [page, name]),
 ];
 
 /** The pages of a scope. */
@@ -335,6 +338,11 @@ function useKeys(scope: Scope, help: () => void) {
           if (!field) return;
           e.preventDefault();
           field.focus();
+          break;
+        }
+        default: {
+          const page = navigation.find(([, , key]) => key && sequence === `g ${key}`)?.[0];
+          if (page) void navigate({ to: `${at}/${page}` as "/executions", search: {} });
           break;
         }
       }

@@ -3,6 +3,7 @@ import { ProblemCard } from "../ui/states";
 import { Frame } from "./Frame";
 import { Login } from "./Login";
 import { NotFound } from "./NotFound";
+import { pagesOf } from "./pages";
 import { Start } from "./Start";
 
 type Search = Record<string, unknown>;
@@ -113,6 +114,7 @@ const home = createRoute({
 });
 
 export const router = createRouter({
+  // The types of these many addresses are left out: links to them are made by ui/Go.
   routeTree: root.addChildren([
     start,
     login,
@@ -125,6 +127,7 @@ export const router = createRouter({
     run,
     execution,
     compare,
+    ...(pagesOf(root) as never[]),
   ]),
   defaultErrorComponent: ({ error, reset }) => <ProblemCard problem={error as Error} again={reset} />,
   defaultPreload: "intent",

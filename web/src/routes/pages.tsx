@@ -1,0 +1,38 @@
+import { type AnyRoute, createRoute, lazyRouteComponent, type RouteComponent } from "@tanstack/react-router";
+
+/** What the addresses of these pages may say besides the path. */
+const names = ["q", "tab"] as const;
+
+const kept = (s: Record<string, unknown>): { [name in (typeof names)[number]]?: string } =>
+  Object.fromEntries(
+    names
+      .filter((n) => typeof s[n] === "string" || typeof s[n] === "number")
+      .map((n) => [n, String(s[n])])
+      .filter(([, v]) => v !== ""),
+  );
+
+const services = () => import("./Services");
+
+/** The pages that every scope has, by their paths below it. */
+const pages: [string, RouteComponent][] = [
+  ["services", lazyRouteComponent(services, "Services")],
+  ["services/$id", lazyRouteComponent(services, "Service")],
+  ["environments", lazyRouteComponent(services, "Environments")],
+  ["environments/$id", lazyRouteComponent(services, "Environment")],
+  ["environments/$environment/infrastructures/$id", lazyRouteComponent(services, "Infrastructure")],
+];
+
+/** pagesOf makes the routes of these pages: for an account, an organization and a project. */
+export function pagesOf(root: AnyRoute): AnyRoute[] {
+  return ["", "/o/$org", "/o/$org/p/$project"].flatMap((scope) =>
+    pages.map(([path, component]) =>
+      createRoute({ getParentRoute: () => root, path: `${scope}/${path}`, validateSearch: kept, component }),
+    ),
+  );
+}
+
+/** What the navigation has of them: path, name and the key that comes after g. */
+export const navigation: [string, string, string?][] = [
+  ["services", "Services", "s"],
+  ["environments", "Environments", "e"],
+];

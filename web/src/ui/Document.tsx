@@ -1,0 +1,234 @@
+import { useQuery } from "@tanstack/react-query";
+import { useParams, useSearch } from "@tanstack/react-router";
+import { Fragment, type ReactNode, useEffect } from "react";
+import { call, type Entity, part, type Scope } from "../lib/api";
+import type { Kind } from "../lib/kinds";
+import { nameOf } from "../lib/scope";
+import { useExpired } from "../lib/session";
+import { read, type Value } from "../lib/yaml";
+import { Go } from "./Go";
+import { List } from "./List";
+import { Copy, Loading, ProblemCard, Title } from "./states";
+import { Ago } from "./Time";
+import { Yaml } from "./Yaml";
+
+type EntityList = { entities: Entity[]; nextPageToken?: string };
+
+/** usePlace is the scope of a page, and what else its address names. */
+export function usePlace(): { scope: Scope; params: Record<string, string> } {
+  const params = useParams({ strict: false }) as Record<string, string>;
+  return { scope: { org: params.org, project: params.project }, params };
+}
+
+/** Documents lists the documents of a kind. */
+export function Documents(props: {
+  of: Kind;
+  env?: string;
+  /** Where a document's page is, below the scope. */
+  page?: (e: Entity) => string[];
+  columns?: [string, (e: Entity) => ReactNode][];
+  empty?: ReactNode;
+}) {
+  const { of, env, columns = [], page = (e) => [of.page, e.id] } = props;
+  const { scope } = usePlace();
+  const empty = (
+    <>
+      <p>No {of.one} is saved here yet. To save one:</p>
+      <pre>{`slipway apply -f ${of.one.replaceAll(" ", "-")}.yaml`}</pre>
+    </>
+  );
+  return (
+    <List<EntityList, Entity>
+      what={of.many}
+      path={`/v1/entities/${of.kind}`}
+      query={{ ...scope, env }}
+      rows={(a) => a.entities}
+      id={(e) => `${e.env} ${e.id}`}
+      text={(e) => `${e.name} ${e.id} ${e.env ?? ""}`}
+      empty={props.empty ?? empty}
+      columns={[
+        [
+          "Name",
+          (e) => (
+            <>
+              <Go scope={scope} page={page(e)} row>
+                {e.name || e.id}
+              </Go>{" "}
+              {e.name && e.name !== e.id && <code className="faint">{e.id}</code>}
+            </>
+          ),
+        ],
+        ...columns,
+        ["Saved", (e) => <Ago at={e.updatedAt} />],
+        ["By", (e) => e.updatedBy],
+        ["Version", (e) => e.version],
+      ]}
+    />
+  );
+}
+
+/** DocumentsPage is the page with the list of a kind. */
+export function DocumentsPage(props: Parameters<typeof Documents>[0] & { children?: ReactNode }) {
+  const { scope } = usePlace();
+  const { many } = props.of;
+  return (
+    <main id="main">
+      <Title text={many[0]?.toUpperCase() + many.slice(1)} />
+      <p className="faint">of {nameOf(scope)}</p>
+      {props.children}
+      <Documents {...props} />
+    </main>
+  );
+}
+
+/** A tab of a page: its name in the address, its title and what it shows. */
+export type Tab = [string, string, () => ReactNode];
+
+/** Tabs shows one of several parts of a page: the first, if the address doesn't say which. */
+export function Tabs({ page, tabs }: { page: string[]; tabs: Tab[] }) {
+  const { scope } = usePlace();
+  const search = useSearch({ strict: false }) as { tab?: string };
+  const chosen = tabs.find(([id]) => id === search.tab) ?? tabs[0];
+  return (
+    <>
+      <nav className="tab-links" aria-label="Parts of this page">
+        {tabs.map(([id, name], i) => (
+          <Go
+            key={id}
+            scope={scope}
+            page={page}
+            search={i === 0 ? {} : { tab: id }}
+            current={chosen ? id === chosen[0] : false}
+          >
+            {name}
+          </Go>
+        ))}
+      </nav>
+      {chosen && <Fragment key={chosen[0]}>{chosen[2]()}</Fragment>}
+    </>
+  );
+}
+
+/** Facts are names and what they stand for; those without are left out. */
+export function Facts({ facts }: { facts: [string, ReactNode][] }) {
+  return (
+    <dl className="facts-list">
+      {facts
+        .filter(([, v]) => v !== undefined && v !== "" && v !== null && v !== false)
+        .map(([name, v]) => (
+          <div key={name}>
+            <dt>{name}</dt>
+            <dd>{v}</dd>
+          </div>
+        ))}
+    </dl>
+  );
+}
+
+/** useDocument reads a document. */
+export function useDocument(of: Kind, id: string, env?: string) {
+  const { scope } = usePlace();
+  return useQuery({
+    queryKey: ["document", of.kind, scope, env, id],
+    queryFn: ({ signal }) => call<Entity>(`/v1/entities/${of.kind}/${part(id)}`, { query: { ...scope, env }, signal }),
+  });
+}
+
+/** Head is the top of a thing's page: where it is, what it is called, and what can be done with it. */
+export function Head(props: { above: [string, string[]][]; name: string; children?: ReactNode; id?: string }) {
+  const { scope } = usePlace();
+  return (
+    <header className="head">
+      <nav aria-label="Where this is" className="crumbs">
+        {props.above.map(([name, page]) => (
+          <Go key={page.join("/")} scope={scope} page={page}>
+            {name}
+          </Go>
+        ))}
+      </nav>
+      <div className="row">
+        <Title text={props.name} />
+        {props.id && props.id !== props.name && <code className="faint">{props.id}</code>}
+        <span className="grow" />
+        {props.children}
+      </div>
+    </header>
+  );
+}
+
+interface PageProps {
+  of: Kind;
+  id: string;
+  env?: string;
+  /** The page's own place below the scope, and those above it. */
+  page: string[];
+  above?: [string, string[]][];
+  facts?: (doc: Value, e: Entity) => [string, ReactNode][];
+  actions?: (doc: Value, e: Entity, again: () => void) => ReactNode;
+  /** Its parts before the document itself. */
+  tabs?: (doc: Value, e: Entity) => Tab[];
+}
+
+/** DocumentPage shows a document, with what else is known of the thing that it describes. */
+export function DocumentPage({ of, id, env, page, above, facts, actions, tabs }: PageProps) {
+  const { scope } = usePlace();
+  const expired = useExpired();
+  const { data, error, refetch } = useDocument(of, id, env);
+  // biome-ignore lint/correctness/useExhaustiveDependencies: it only looks at the error
+  useEffect(() => expired(error), [error]);
+  if (!data) {
+    return (
+      <main id="main">
+        {error ? (
+          <>
+            <Title text={id} />
+            <ProblemCard problem={error} again={() => void refetch()} />
+          </>
+        ) : (
+          <Loading what={`the ${of.one}`} rows={10} />
+        )}
+      </main>
+    );
+  }
+  const root = read(data.yaml ?? "");
+  const doc = typeof root === "object" && root !== null && !Array.isArray(root) ? root[of.kind] : undefined;
+  const text = data.yaml ?? "";
+  return (
+    <main id="main">
+      <Head
+        above={above ?? [[`${of.many[0]?.toUpperCase()}${of.many.slice(1)} of ${nameOf(scope)}`, [of.page]]]}
+        name={data.name || id}
+        id={id}
+      >
+        {actions?.(doc, data, () => void refetch())}
+      </Head>
+      <Facts
+        facts={[
+          ...(facts?.(doc, data) ?? []),
+          [
+            "Saved",
+            <span key="saved">
+              <Ago at={data.updatedAt} /> by {data.updatedBy}, version {data.version}
+            </span>,
+          ],
+        ]}
+      />
+      <Tabs
+        page={page}
+        tabs={[
+          ...(tabs?.(doc, data) ?? []),
+          [
+            "document",
+            "Document",
+            () => (
+              <>
+                <Copy text={text}>Copy the document</Copy>
+                <Yaml text={text} />
+              </>
+            ),
+          ],
+        ]}
+      />
+    </main>
+  );
+}
