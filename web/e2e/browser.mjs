@@ -40,7 +40,7 @@ export async function open(browser, server, options = {}) {
     });
   });
   const page = await context.newPage();
-  page.setDefaultTimeout(60_000);
+  page.setDefaultTimeout(Number(process.env.PATIENCE ?? 60_000));
   const expected = [];
   page.on("console", (m) => {
     if (m.type() === "error" && !expected.some((e) => e.test(`${m.text()} ${m.location().url}`)))

@@ -133,3 +133,63 @@ on(
   },
   { colorScheme: "dark" },
 );
+
+on("a connector is tested by a delegate, check by check", async ({ page, login, accessible }) => {
+  await server.save(
+    `connector: {name: Far, identifier: far, orgIdentifier: default, projectIdentifier: default_project, type: DockerRegistry, spec: {dockerRegistryUrl: "http://127.0.0.1:1", providerType: Other, auth: {type: Anonymous}}}\n`,
+  );
+  await login(`${at}/connectors`);
+  await page.getByRole("link", { name: "Far" }).click();
+  await page.getByText("http://127.0.0.1:1").first().waitFor();
+  await page.getByRole("button", { name: "Test the connection" }).click();
+  await page.getByText("The connection doesn't work.").waitFor();
+  await page.getByRole("row", { name: /reach failed/ }).waitFor();
+  assert.match(page.url(), /test=x/);
+  assert.deepEqual(await accessible(), []);
+});
+
+on(
+  "a secret's value is set, and never shown",
+  async ({ page, login, accessible }) => {
+    const seen = [];
+    page.on("response", async (r) => seen.push(await r.text().catch(() => "")));
+    await login(`${at}/secrets`);
+    await page.getByText("No secret is saved here yet").waitFor();
+    await page.getByRole("button", { name: "New secret" }).click();
+    const dialog = page.getByRole("dialog");
+    await dialog.getByLabel("Identifier").fill("db_password");
+    await dialog.getByLabel("Value").fill('first "hunter2"\n: x');
+    assert.deepEqual(await accessible(), []);
+    await dialog.getByRole("button", { name: "New secret" }).click();
+    await page.getByRole("link", { name: "db_password" }).click();
+    await page.getByRole("button", { name: "Set the value" }).click();
+    await dialog.getByLabel("Value").fill("second hunter3");
+    await dialog.getByRole("button", { name: "Set the value" }).click();
+    await page.getByText("version 2").waitFor();
+    await page.getByText('value: ""').waitFor();
+    assert.deepEqual(await accessible(), []);
+    assert.ok(!seen.some((text) => /hunter/.test(text)));
+  },
+  { colorScheme: "dark" },
+);
+
+on("delegates say whether they work; a token is shown once, and revoked", async ({ page, login, accessible }) => {
+  await login(`${at}/delegates`);
+  await page.getByText("connected", { exact: true }).waitFor();
+  assert.deepEqual(await accessible(), []);
+  await page.getByRole("link", { name: "Tokens" }).last().click();
+  await page.getByRole("button", { name: "New token" }).click();
+  await page.getByRole("dialog").getByLabel("Name").fill("yard");
+  await page.getByRole("dialog").getByLabel("Tags").fill("eu, prod");
+  await page.getByRole("dialog").getByRole("button", { name: "New token" }).click();
+  const shown = page.getByRole("dialog", { name: "The token yard" });
+  await shown.getByText(/^dlg\./).waitFor();
+  assert.deepEqual(await accessible(), []);
+  await shown.getByRole("button", { name: "Close" }).click();
+  const row = page.getByRole("row", { name: /yard/ });
+  await row.getByText("eu, prod").waitFor();
+  assert.equal(await page.getByText(/^dlg\./).count(), 0);
+  await row.getByRole("button", { name: "Revoke" }).click();
+  await page.getByRole("dialog").getByRole("button", { name: "Revoke" }).click();
+  await row.getByText("revoked").waitFor();
+});

@@ -65,6 +65,8 @@ export interface Sent {
   query?: Query;
   json?: unknown;
   yaml?: string;
+  /** Bytes, as they are. */
+  bytes?: Blob;
   key?: string;
   signal?: AbortSignal;
 }
@@ -72,10 +74,13 @@ export interface Sent {
 /** call asks the API, and throws a Problem for what isn't a success. */
 export async function call<T>(path: string, sent: Sent = {}): Promise<T> {
   const headers: Record<string, string> = { "X-Slipway-Console": "1", Accept: "application/json" };
-  let body: string | undefined;
+  let body: string | Blob | undefined;
   if (sent.yaml !== undefined) {
     headers["Content-Type"] = "application/yaml";
     body = sent.yaml;
+  } else if (sent.bytes !== undefined) {
+    headers["Content-Type"] = "application/octet-stream";
+    body = sent.bytes;
   } else if (sent.json !== undefined) {
     headers["Content-Type"] = "application/json";
     body = JSON.stringify(sent.json);
@@ -113,4 +118,9 @@ export const part = encodeURIComponent;
 /** newKey is one for a request that may be sent twice and is meant once. */
 export function newKey(): string {
   return crypto.randomUUID();
+}
+
+/** save keeps a document that was made of the given version; 0: there must be none. */
+export function save(scope: Scope, yaml: string, version: number): Promise<Schemas["SavedEntity"]> {
+  return call("/v1/entities", { method: "PUT", query: { ...scope, version }, yaml });
 }

@@ -11,3 +11,10 @@ const kind = (kind: string, page: string, one: string, many: string): Kind => ({
 export const services = kind("service", "services", "service", "services");
 export const environments = kind("environment", "environments", "environment", "environments");
 export const infrastructures = kind("infrastructureDefinition", "environments", "infrastructure", "infrastructures");
+export const connectors = kind("connector", "connectors", "connector", "connectors");
+export const secrets = kind("secret", "secrets", "secret", "secrets");
+export const triggers = kind("trigger", "triggers", "trigger", "triggers");
+export const templates = kind("template", "templates", "template", "templates");
+export const inputSets = kind("inputSet", "input-sets", "input set", "input sets");
+export const overlays = kind("overlayInputSet", "input-sets", "overlay", "overlays");
+export const freezes = kind("freeze", "freezes", "freeze", "freezes");

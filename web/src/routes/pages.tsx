@@ -1,7 +1,7 @@
 import { type AnyRoute, createRoute, lazyRouteComponent, type RouteComponent } from "@tanstack/react-router";
 
 /** What the addresses of these pages may say besides the path. */
-const names = ["q", "tab"] as const;
+const names = ["q", "tab", "test"] as const;
 
 const kept = (s: Record<string, unknown>): { [name in (typeof names)[number]]?: string } =>
   Object.fromEntries(
@@ -12,6 +12,8 @@ const kept = (s: Record<string, unknown>): { [name in (typeof names)[number]]?: 
   );
 
 const services = () => import("./Services");
+const connectors = () => import("./Connectors");
+const secrets = () => import("./Secrets");
 
 /** The pages that every scope has, by their paths below it. */
 const pages: [string, RouteComponent][] = [
@@ -20,6 +22,12 @@ const pages: [string, RouteComponent][] = [
   ["environments", lazyRouteComponent(services, "Environments")],
   ["environments/$id", lazyRouteComponent(services, "Environment")],
   ["environments/$environment/infrastructures/$id", lazyRouteComponent(services, "Infrastructure")],
+  ["connectors", lazyRouteComponent(connectors, "Connectors")],
+  ["connectors/$id", lazyRouteComponent(connectors, "Connector")],
+  ["secrets", lazyRouteComponent(secrets, "Secrets")],
+  ["secrets/$id", lazyRouteComponent(secrets, "Secret")],
+  ["delegates", lazyRouteComponent(() => import("./Delegates"), "Delegates")],
+  ["tokens", lazyRouteComponent(() => import("./Tokens"), "TokensPage")],
 ];
 
 /** pagesOf makes the routes of these pages: for an account, an organization and a project. */
@@ -35,4 +43,8 @@ export function pagesOf(root: AnyRoute): AnyRoute[] {
 export const navigation: [string, string, string?][] = [
   ["services", "Services", "s"],
   ["environments", "Environments", "e"],
+  ["connectors", "Connectors", "c"],
+  ["secrets", "Secrets"],
+  ["delegates", "Delegates", "l"],
+  ["tokens", "Tokens"],
 ];
