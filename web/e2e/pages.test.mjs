@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { after, before, test } from "node:test";
 import { launch, open } from "./browser.mjs";
-import { script, start } from "./server.mjs";
+import { script, stage, start } from "./server.mjs";
 
 let server;
 let browser;
@@ -193,3 +193,73 @@ on("delegates say whether they work; a token is shown once, and revoked", async 
   await page.getByRole("dialog").getByRole("button", { name: "Revoke" }).click();
   await row.getByText("revoked").waitFor();
 });
+
+on(
+  "a trigger is disabled by one key of its document, and says what became of events",
+  async ({ page, login, accessible }) => {
+    await server.save(`trigger:
+  name: by hand # ours
+  identifier: hand
+  orgIdentifier: default
+  projectIdentifier: default_project
+  pipelineIdentifier: fleet
+  source: {type: Webhook, spec: {type: Custom, spec: {payloadConditions: [{key: <+trigger.payload.go>, operator: Equals, value: "yes"}]}}}
+`);
+    const fired = await fetch(`${server.url}/webhooks/custom?orgIdentifier=default&projectIdentifier=default_project`, {
+      method: "POST",
+      headers: { "X-Api-Key": server.token, "Content-Type": "application/json" },
+      body: '{"go": "no"}',
+    });
+    assert.ok(fired.ok);
+    await login(`${at}/triggers`);
+    await page.getByRole("link", { name: "by hand" }).click();
+    await page.getByRole("cell", { name: "Skipped" }).waitFor();
+    assert.deepEqual(await accessible(), []);
+    await page.getByRole("button", { name: "Disable" }).click();
+    await page.getByRole("dialog").getByRole("button", { name: "Disable" }).click();
+    await page.getByText("disabled: it listens to nothing").waitFor();
+    const { yaml } = await server.ask("GET", "/v1/entities/trigger/hand?org=default&project=default_project&env=fleet");
+    assert.match(yaml, /^trigger:\n {2}enabled: false\n {2}name: by hand # ours\n/);
+  },
+);
+
+on(
+  "templates, input sets, files and freezes are shown",
+  async ({ page, login, accessible }) => {
+    await server.save(
+      "freeze: {name: Feast, identifier: feast, orgIdentifier: default, projectIdentifier: default_project, status: Enabled, entityConfigs: [{name: all, entities: [{type: Service, filterType: Equals, entityRefs: [other]}]}], windows: [{timeZone: Europe/Berlin, startTime: 2036-12-24 12:00 PM, duration: 2d}]}\n",
+    );
+    const asks = (more) =>
+      `pipeline: {name: Asks, identifier: asks, stages: [${stage("a", [script("b", "true")])}], variables: [{name: kept, type: String, value: <+input>}${more}]}\n`;
+    await server.save(asks(", {name: gone, type: String, value: <+input>}"));
+    await server.save(
+      "inputSet: {name: Mine, identifier: mine, orgIdentifier: default, projectIdentifier: default_project, pipeline: {identifier: asks, variables: [{name: kept, type: String, value: y}, {name: gone, type: String, value: x}]}}\n",
+    );
+    await server.save(asks(""));
+    await login(`${at}/freezes`);
+    await page.getByRole("link", { name: "Feast" }).click();
+    await page.getByRole("row", { name: /2036-12-24 12:00 PM after 2d Europe\/Berlin no/ }).waitFor();
+    assert.deepEqual(await accessible(), []);
+    await page.getByRole("link", { name: "Templates" }).click();
+    await page.getByRole("link", { name: "Machines" }).click();
+    await page.getByText("links without a version mean this one").waitFor();
+    await page.getByRole("link", { name: "Input sets" }).first().click();
+    await page.getByRole("link", { name: "Mine" }).click();
+    await page.getByText("It doesn't fit the pipeline asks").waitFor();
+    await page.getByRole("button", { name: "Reconcile" }).click();
+    await page.getByText("What the pipeline doesn't ask for is left out").waitFor();
+    assert.deepEqual(await accessible(), []);
+    await page.getByRole("button", { name: "Cancel" }).click();
+    await page.getByRole("link", { name: "Files" }).click();
+    await page.getByRole("button", { name: "New file" }).click();
+    await page.getByLabel("Path").fill("/manifests/web.yaml");
+    await page
+      .getByLabel("Content")
+      .setInputFiles({ name: "web.yaml", mimeType: "text/plain", buffer: Buffer.from("kind: Service\n") });
+    await page.getByRole("dialog").getByRole("button", { name: "New file" }).click();
+    await page.getByRole("link", { name: "/manifests/web.yaml" }).click();
+    await page.getByRole("region", { name: "Content" }).getByText("kind: Service").waitFor();
+    assert.deepEqual(await accessible(), []);
+  },
+  { colorScheme: "dark" },
+);

@@ -19,5 +19,10 @@ test("a value is put in its place, and all around it stays", () => {
   expect(put("trigger: {name: a, enabled: 'true'}", ["trigger", "enabled"], "false")).toBe(
     "trigger: {name: a, enabled: false}",
   );
-  expect(put("trigger: {name: a}", ["trigger", "enabled"], "false")).toBeUndefined();
+  expect(put("trigger: {name: a}", ["trigger", "enabled"], "false")).toBe("trigger: {enabled: false, name: a}");
+  expect(put("trigger:\n  name: t # here\n", ["trigger", "enabled"], "false")).toBe(
+    "trigger:\n  enabled: false\n  name: t # here\n",
+  );
+  for (const none of ["trigger: none", "trigger: {}", "trigger: {enabled: [a]}", "a: ["])
+    expect(put(none, ["trigger", "enabled"], "false")).toBeUndefined();
 });

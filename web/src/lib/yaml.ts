@@ -1,4 +1,4 @@
-import { isScalar, parseDocument } from "yaml";
+import { isMap, isScalar, parseDocument } from "yaml";
 
 /** What a document says, for pages to show; nothing where it can't be read. The server alone judges documents. */
 export type Value = string | number | boolean | null | undefined | Value[] | { [key: string]: Value };
@@ -35,11 +35,17 @@ export function listAt(value: Value, ...path: string[]): Value[] {
 }
 
 /**
- * put gives a document another plain value at a path that it has, and changes nothing else in it; undefined if it
- * doesn't have the path.
+ * put gives a document another plain value for a key, and changes nothing else in it: in the place of the value that
+ * it has, or before the first key beside it. It is undefined if there is no place for it.
  */
 export function put(text: string, path: string[], value: string): string | undefined {
-  const node = parseDocument(text, { logLevel: "silent" }).getIn(path, true);
-  if (!isScalar(node) || !node.range) return undefined;
-  return text.slice(0, node.range[0]) + value + text.slice(node.range[1]);
+  const doc = parseDocument(text, { logLevel: "silent" });
+  const node = doc.getIn(path, true);
+  if (isScalar(node) && node.range) return text.slice(0, node.range[0]) + value + text.slice(node.range[1]);
+  const above = doc.getIn(path.slice(0, -1), true);
+  const first = isMap(above) ? above.items[0]?.key : undefined;
+  if (node !== undefined || !isMap(above) || !isScalar(first) || !first.range) return undefined;
+  const at = first.range[0];
+  const indent = at - text.lastIndexOf("\n", at - 1) - 1;
+  return `${text.slice(0, at)}${path.at(-1)}: ${value}${above.flow ? ", " : `\n${" ".repeat(indent)}`}${text.slice(at)}`;
 }

@@ -47,11 +47,7 @@ function All() {
       empty={
         <>
           <p>No delegate has been heard of in the last 24 hours. To make a token for one, and to run it:</p>
-          <pre>
-            {
-              "slipway token create --delegate my-cluster --tags my-cluster\nslipway delegate --server URL --token TOKEN"
-            }
-          </pre>
+          <pre>{"slipway token create --delegate my-cluster --tags my-cluster\nslipway delegate"}</pre>
         </>
       }
       columns={[

@@ -1,7 +1,7 @@
 import { type AnyRoute, createRoute, lazyRouteComponent, type RouteComponent } from "@tanstack/react-router";
 
 /** What the addresses of these pages may say besides the path. */
-const names = ["q", "tab", "test"] as const;
+const names = ["q", "tab", "test", "folder", "path"] as const;
 
 const kept = (s: Record<string, unknown>): { [name in (typeof names)[number]]?: string } =>
   Object.fromEntries(
@@ -13,6 +13,11 @@ const kept = (s: Record<string, unknown>): { [name in (typeof names)[number]]?: 
 
 const services = () => import("./Services");
 const connectors = () => import("./Connectors");
+const triggers = () => import("./Triggers");
+const templates = () => import("./Templates");
+const inputSets = () => import("./InputSets");
+const files = () => import("./Files");
+const freezes = () => import("./Freezes");
 const secrets = () => import("./Secrets");
 
 /** The pages that every scope has, by their paths below it. */
@@ -27,6 +32,17 @@ const pages: [string, RouteComponent][] = [
   ["secrets", lazyRouteComponent(secrets, "Secrets")],
   ["secrets/$id", lazyRouteComponent(secrets, "Secret")],
   ["delegates", lazyRouteComponent(() => import("./Delegates"), "Delegates")],
+  ["triggers", lazyRouteComponent(triggers, "Triggers")],
+  ["triggers/$pipeline/$id", lazyRouteComponent(triggers, "Trigger")],
+  ["templates", lazyRouteComponent(templates, "Templates")],
+  ["templates/$id", lazyRouteComponent(templates, "Template")],
+  ["input-sets", lazyRouteComponent(inputSets, "InputSets")],
+  ["input-sets/$pipeline/$id", lazyRouteComponent(inputSets, "InputSet")],
+  ["overlays/$pipeline/$id", lazyRouteComponent(inputSets, "Overlay")],
+  ["files", lazyRouteComponent(files, "Files")],
+  ["files/content", lazyRouteComponent(files, "FilePage")],
+  ["freezes", lazyRouteComponent(freezes, "Freezes")],
+  ["freezes/$id", lazyRouteComponent(freezes, "Freeze")],
   ["tokens", lazyRouteComponent(() => import("./Tokens"), "TokensPage")],
 ];
 
@@ -43,8 +59,13 @@ export function pagesOf(root: AnyRoute): AnyRoute[] {
 export const navigation: [string, string, string?][] = [
   ["services", "Services", "s"],
   ["environments", "Environments", "e"],
+  ["triggers", "Triggers", "r"],
+  ["input-sets", "Input sets"],
+  ["templates", "Templates"],
   ["connectors", "Connectors", "c"],
   ["secrets", "Secrets"],
   ["delegates", "Delegates", "l"],
+  ["files", "Files"],
+  ["freezes", "Freezes", "f"],
   ["tokens", "Tokens"],
 ];
