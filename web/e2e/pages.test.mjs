@@ -263,3 +263,142 @@ on(
   },
   { colorScheme: "dark" },
 );
+
+/** agent plays a GitOps agent: it reports an application, and answers what is asked of it until it is stopped. */
+async function agent(answers) {
+  const place = { agent: { org: "default", project: "default_project", id: "eu1" }, fence: 1 };
+  await server.save(
+    "gitopsAgent: {identifier: eu1, name: eu1, orgIdentifier: default, projectIdentifier: default_project}\n",
+  );
+  const { secret } = await server.ask(
+    "POST",
+    "/v1/tokens?org=default&project=default_project",
+    '{"kind": "delegate", "name": "eu1"}',
+  );
+  const say = async (what, body) => {
+    const answer = await fetch(`${server.url}/v1/delegate/gitops/${what}`, {
+      method: "POST",
+      headers: { Authorization: `Bearer ${secret}`, "Content-Type": "application/json" },
+      body: JSON.stringify({ ...place, ...body }),
+    });
+    const text = await answer.text();
+    assert.ok(answer.ok, `${what}: ${text}`);
+    return text ? JSON.parse(text) : {};
+  };
+  const asked = [];
+  let stopped = false;
+  await say("hello", { version: "1", clusterUID: "u", namespace: "slipway" });
+  await server.ask(
+    "PUT",
+    "/v1/entities?org=default&project=default_project&agent=eu1",
+    `apiVersion: argoproj.io/v1alpha1
+kind: Application
+metadata: {name: web}
+spec:
+  project: default
+  source: {repoURL: "https://git.example.com/web.git", path: web, targetRevision: main}
+  destination: {server: "https://kubernetes.default.svc", namespace: shop}
+`,
+    "application/yaml",
+  );
+  const summary = {
+    sync: { status: "OutOfSync", revision: "0123456789abcdef" },
+    health: { status: "Degraded", message: "web has too few pods" },
+    counts: { objects: 2, outOfSync: 1, degraded: 1 },
+  };
+  await say("report", {
+    seq: 1,
+    apps: [{ name: "web", summary }],
+    history: [
+      {
+        app: { name: "web" },
+        entry: { id: 1, revision: "aaaa", deployedAt: "2026-01-01T00:00:00Z", source: { repoURL: "r" } },
+      },
+    ],
+  });
+  const loop = (async () => {
+    while (!stopped) {
+      const news = await say("poll", { documents: 0, requests: 0 });
+      for (const r of news.open ?? []) {
+        asked.push(r);
+        await say("answer", { id: r.id, result: { data: answers[r.kind] } });
+      }
+      await new Promise((resolve) => setTimeout(resolve, 100));
+    }
+  })();
+  return {
+    asked,
+    async stop() {
+      stopped = true;
+      await loop;
+    },
+  };
+}
+
+on(
+  "an application shows its objects and what differs, and is synced and rolled back after a question",
+  async ({ page, login, accessible }) => {
+    const web = { group: "apps", kind: "Deployment", namespace: "shop", name: "web" };
+    const pod = {
+      kind: "Pod",
+      namespace: "shop",
+      name: "web-1",
+      health: { status: "Degraded", message: "out of memory" },
+    };
+    const settings = { kind: "ConfigMap", namespace: "shop", name: "settings", status: "Synced" };
+    const eu1 = await agent({
+      tree: {
+        nodes: [
+          settings,
+          { ...web, uid: "d", status: "OutOfSync", health: { status: "Degraded" } },
+          { ...pod, parentRefs: [{ ...web, uid: "d" }] },
+        ],
+      },
+      diff: [
+        { ...web, text: "-  replicas: 1\n+  replicas: 3" },
+        { kind: "Job", namespace: "shop", name: "old", prune: true },
+      ],
+      manifests: [{ kind: "Pod", namespace: "shop", name: "web-1", text: "kind: Pod\nstatus: {phase: Failed}\n" }],
+      events: [
+        { type: "Warning", reason: "OOMKilled", message: "it took too much", lastTimestamp: "2026-01-01T00:00:00Z" },
+      ],
+    });
+    try {
+      await login(`${at}/gitops`);
+      await page.getByRole("link", { name: "web" }).waitFor();
+      await page.getByLabel("Health").selectOption("Healthy");
+      await page.getByText("No applications match: Healthy.").waitFor();
+      await page.getByLabel("Health").selectOption("Degraded");
+      await page.getByRole("link", { name: "web" }).click();
+      await page.getByText("web has too few pods").waitFor();
+      await page.getByText("3 of 3 objects").waitFor();
+      await page.getByLabel("Only what isn't synced or healthy").check();
+      await page.getByText("2 of 3 objects").waitFor();
+      await page.getByRole("button", { name: "Pod shop/web-1" }).click();
+      await page.getByText("status: {phase: Failed}").waitFor();
+      await page.getByRole("cell", { name: "OOMKilled" }).waitFor();
+      assert.match(page.url(), /object=/);
+      assert.deepEqual(await accessible(), []);
+      await page.getByRole("link", { name: "Difference" }).click();
+      await page.getByText("+  replicas: 3").waitFor();
+      assert.deepEqual(await accessible(), []);
+      await page.getByRole("button", { name: "Sync" }).click();
+      const dialog = page.getByRole("dialog");
+      await dialog.getByText("Job shop/old isn't in Git any more").waitFor();
+      await dialog.getByLabel("Delete what Git doesn't have any more").check();
+      await dialog.getByRole("button", { name: "Sync" }).click();
+      await dialog.waitFor({ state: "detached" });
+      assert.equal(eu1.asked.findLast((r) => r.kind === "sync").operation.sync.prune, true);
+      await page.getByRole("link", { name: "History" }).click();
+      await page.getByRole("button", { name: "Roll back" }).click();
+      await dialog.getByText(/stays at that revision until Git has something else/).waitFor();
+      await dialog.getByRole("button", { name: "Roll back" }).click();
+      await dialog.waitFor({ state: "detached" });
+      assert.equal(eu1.asked.findLast((r) => r.kind === "rollback").history, 1);
+      await page.goto(`${at}/gitops?tab=agents`);
+      await page.getByRole("cell", { name: "connected", exact: true }).waitFor();
+    } finally {
+      await eu1.stop();
+    }
+  },
+);

@@ -1,7 +1,7 @@
 import { type AnyRoute, createRoute, lazyRouteComponent, type RouteComponent } from "@tanstack/react-router";
 
 /** What the addresses of these pages may say besides the path. */
-const names = ["q", "tab", "test", "folder", "path"] as const;
+const names = ["q", "tab", "test", "folder", "path", "sync", "health", "show", "object"] as const;
 
 const kept = (s: Record<string, unknown>): { [name in (typeof names)[number]]?: string } =>
   Object.fromEntries(
@@ -16,6 +16,7 @@ const connectors = () => import("./Connectors");
 const triggers = () => import("./Triggers");
 const templates = () => import("./Templates");
 const inputSets = () => import("./InputSets");
+const application = () => import("./Application");
 const files = () => import("./Files");
 const freezes = () => import("./Freezes");
 const secrets = () => import("./Secrets");
@@ -43,6 +44,9 @@ const pages: [string, RouteComponent][] = [
   ["files/content", lazyRouteComponent(files, "FilePage")],
   ["freezes", lazyRouteComponent(freezes, "Freezes")],
   ["freezes/$id", lazyRouteComponent(freezes, "Freeze")],
+  ["gitops", lazyRouteComponent(() => import("./GitOps"), "GitOps")],
+  ["gitops/apps/$agent/$name", lazyRouteComponent(application, "Application")],
+  ["gitops/sets/$agent/$name", lazyRouteComponent(application, "ApplicationSet")],
   ["tokens", lazyRouteComponent(() => import("./Tokens"), "TokensPage")],
 ];
 
@@ -59,6 +63,7 @@ export function pagesOf(root: AnyRoute): AnyRoute[] {
 export const navigation: [string, string, string?][] = [
   ["services", "Services", "s"],
   ["environments", "Environments", "e"],
+  ["gitops", "GitOps", "o"],
   ["triggers", "Triggers", "r"],
   ["input-sets", "Input sets"],
   ["templates", "Templates"],
