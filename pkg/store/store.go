@@ -634,6 +634,9 @@ type Audits interface {
 	AppendAuditOnce(ctx context.Context, a audit.Record, key string, expires time.Time) error
 	// ListAudit lists an account's records by sequence from a number on. AP-33
 	ListAudit(ctx context.Context, account string, from int64, limit int) ([]audit.Record, error)
+	// LastAudit is the sequence of an account's last record; 0: it has none. What
+	// waits to enter the trail isn't counted. AP-89
+	LastAudit(ctx context.Context, account string) (int64, error)
 }
 
 // AccessToken is a credential; only its hash is kept.

@@ -97,7 +97,7 @@ export interface paths {
             path?: never;
             cookie?: never;
         };
-        /** Read the account's audit trail, oldest first */
+        /** Read the account's audit trail, oldest first, or newest first what is chosen of it */
         get: operations["listAudit"];
         put?: never;
         post?: never;
@@ -4999,6 +4999,20 @@ export interface operations {
                 limit?: number;
                 /** @description nextPageToken of the part before; none for the first */
                 pageToken?: string;
+                /** @description Newest first. Only then may records be chosen: a chain with gaps couldn't be verified */
+                newest?: boolean;
+                /** @description Of this organization and what is in it */
+                org?: string;
+                /** @description Of this project of the organization */
+                project?: string;
+                /** @description What this one did */
+                actor?: string;
+                /** @description Of this sort, e.g. UPDATE */
+                action?: string;
+                /** @description Of what was changed: a kind of entity, execution, token, ... */
+                kind?: string;
+                /** @description Of what was changed */
+                id?: string;
             };
             header?: never;
             path?: never;

@@ -143,3 +143,12 @@ func (s audits) ListAudit(ctx context.Context, account string, from int64, limit
 		return r, b.decode(ctx, it, "doc", &r)
 	})
 }
+
+// LastAudit is the sequence of an account's last record.
+func (s audits) LastAudit(ctx context.Context, account string) (int64, error) {
+	head, err := s.table.get(ctx, auditHeadAt(account))
+	if err != nil {
+		return 0, err
+	}
+	return number(head, "sequence"), nil
+}

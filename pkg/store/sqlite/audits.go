@@ -68,3 +68,15 @@ func (s audits) ListAudit(ctx context.Context, account string, from int64, limit
 		}, `SELECT doc FROM audit WHERE account = ? AND sequence >= ? ORDER BY sequence LIMIT ?`, account, from, bounded(limit))
 	})
 }
+
+// LastAudit is the sequence of an account's last record.
+func (s audits) LastAudit(ctx context.Context, account string) (int64, error) {
+	return read(ctx, s.db, func(tx *sqlitedb.Tx) (int64, error) {
+		var last int64
+		err := tx.QueryRow(`SELECT sequence FROM audit WHERE account = ? ORDER BY sequence DESC LIMIT 1`, account).Scan(&last)
+		if errors.Is(err, sql.ErrNoRows) {
+			return 0, nil
+		}
+		return last, err
+	})
+}

@@ -52,6 +52,9 @@ func appendAudit(b *bench) {
 }
 
 func listAudit(b *bench) {
+	none, err := b.Store.LastAudit(b.ctx(), b.account)
+	b.ok(err)
+	same(b, "last of no records", 0, none)
 	for i := range 12 {
 		_, err := b.Store.AppendAudit(b.ctx(), b.record(audit.Update, fmt.Sprint(i)))
 		b.ok(err)
@@ -74,6 +77,9 @@ func listAudit(b *bench) {
 		}
 		same(b, fmt.Sprintf("from %d, at most %d", c.from, c.limit), c.want, got)
 	}
+	last, err := b.Store.LastAudit(b.ctx(), b.account)
+	b.ok(err)
+	same(b, "last", 12, last)
 }
 
 func auditApart(b *bench) {
