@@ -227,7 +227,7 @@ on(
   "templates, input sets, files and freezes are shown",
   async ({ page, login, accessible }) => {
     await server.save(
-      "freeze: {name: Feast, identifier: feast, orgIdentifier: default, projectIdentifier: default_project, status: Enabled, entityConfigs: [{name: all, entities: [{type: Service, filterType: Equals, entityRefs: [other]}]}], windows: [{timeZone: Europe/Berlin, startTime: 2036-12-24 12:00 PM, duration: 2d}]}\n",
+      "freeze: {name: Feast, identifier: feast, orgIdentifier: default, projectIdentifier: default_project, status: Enabled, entityConfigs: [{name: all, entities: [{type: Service, filterType: Equals, entityRefs: [other]}]}], windows: [{timeZone: Europe/Berlin, startTime: 2020-12-24 12:00 PM, duration: 2d, recurrence: {type: Yearly}}]}\n",
     );
     const asks = (more) =>
       `pipeline: {name: Asks, identifier: asks, stages: [${stage("a", [script("b", "true")])}], variables: [{name: kept, type: String, value: <+input>}${more}]}\n`;
@@ -237,8 +237,11 @@ on(
     );
     await server.save(asks(""));
     await login(`${at}/freezes`);
+    await page
+      .getByRole("row", { name: /Feast (enabled, not yet active|active now) default \/ default_project 2[3456] Dec/ })
+      .waitFor();
     await page.getByRole("link", { name: "Feast" }).click();
-    await page.getByRole("row", { name: /2036-12-24 12:00 PM after 2d Europe\/Berlin no/ }).waitFor();
+    await page.getByRole("row", { name: /2020-12-24 12:00 PM after 2d Europe\/Berlin Yearly/ }).waitFor();
     assert.deepEqual(await accessible(), []);
     await page.getByRole("link", { name: "Templates" }).click();
     await page.getByRole("link", { name: "Machines" }).click();
@@ -402,3 +405,21 @@ on(
     }
   },
 );
+
+on("the audit trail is read newest first, and by who did what", async ({ page, login, accessible }) => {
+  await server.save("service: {name: Boat, identifier: boat, description: old}\n");
+  await server.save("service: {name: Boat, identifier: boat, description: new}\n");
+  await login(`${at}/audit`);
+  await page.getByLabel("Identifier").fill("boat");
+  await page.getByLabel("Identifier").press("Enter");
+  await page.getByText("service boat").nth(1).waitFor();
+  assert.deepEqual(await page.locator("tbody tr td:nth-child(3)").allInnerTexts(), ["update", "create"]);
+  await page.locator("h1").focus();
+  await page.keyboard.press("j");
+  await page.keyboard.press("Enter");
+  await page.getByText("description: new").first().waitFor();
+  assert.deepEqual(await accessible(), []);
+  await page.getByLabel("Action").selectOption("DELETE");
+  await page.getByText("No records match: delete, boat.").waitFor();
+  assert.match(page.url(), /action=DELETE/);
+});

@@ -23,6 +23,7 @@ import {
 import { nameOf } from "../lib/scope";
 import { useExpired } from "../lib/session";
 import { Confirm } from "../ui/Confirm";
+import { Diff } from "../ui/Diff";
 import { Facts, Head, Tabs, usePlace } from "../ui/Document";
 import { Go, useSet } from "../ui/Go";
 import { List, Table } from "../ui/List";
@@ -375,25 +376,13 @@ function Differences({ of, short }: { of: Of; short?: boolean }) {
                 {nameOfKey(d)} {d.prune && <span className="tag">isn't in Git any more</span>}
               </h2>
               {d.message && <p className="why">{d.message}</p>}
-              {d.text && <DiffText text={d.text} />}
+              {d.text && <Diff text={d.text} />}
               {d.cut && <p>There was no room for the rest.</p>}
             </section>
           ))
         )
       }
     </Asked>
-  );
-}
-
-function DiffText({ text }: { text: string }) {
-  return (
-    <pre className="diff" role="region" aria-label="Difference" tabIndex={0}>
-      {text.split("\n").map((line, i) => (
-        <code key={String(i)} className={line.startsWith("+") ? "added" : line.startsWith("-") ? "removed" : ""}>
-          {`${line}\n`}
-        </code>
-      ))}
-    </pre>
   );
 }
 

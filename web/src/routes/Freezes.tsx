@@ -1,11 +1,58 @@
+import type { Schemas } from "../lib/api";
 import { freezes } from "../lib/kinds";
+import { nameOf } from "../lib/scope";
+import { exact } from "../lib/time";
 import { listAt, textAt } from "../lib/yaml";
-import { DocumentPage, DocumentsPage, usePlace } from "../ui/Document";
-import { Table } from "../ui/List";
+import { DocumentPage, usePlace } from "../ui/Document";
+import { Go } from "../ui/Go";
+import { List, Table } from "../ui/List";
+import { Title } from "../ui/states";
 
-/** Freezes lists a scope's deployment freezes. */
+type Entry = Schemas["Entry"];
+
+/** Freezes lists the deployment freezes that count in a scope: its own, and those of what is around it. */
 export function Freezes() {
-  return <DocumentsPage of={freezes} />;
+  const { scope } = usePlace();
+  return (
+    <main id="main">
+      <Title text="Freezes" />
+      <p className="faint">that count in {nameOf(scope)}</p>
+      <List<Schemas["Freezes"] & { nextPageToken?: string }, Entry>
+        what="freezes"
+        path="/v1/freezes"
+        query={{ ...scope, limit: undefined }}
+        rows={(a) => a.freezes}
+        id={(f) => `${f.org} ${f.project} ${f.freeze}`}
+        text={(f) => `${f.name} ${f.freeze} ${stateOf(f)}`}
+        every={30_000}
+        empty={
+          <>
+            <p>No freeze stops anything here. To save one:</p>
+            <pre>slipway apply -f freeze.yaml</pre>
+          </>
+        }
+        columns={[
+          [
+            "Name",
+            (f) => (
+              <Go scope={f} page={["freezes", f.freeze]} row>
+                {f.name}
+              </Go>
+            ),
+          ],
+          ["State", (f) => (f.active ? <strong>{stateOf(f)}</strong> : stateOf(f))],
+          ["Of", (f) => nameOf(f)],
+          ["Window", (f) => (f.start && f.end ? `${exact(f.start)} to ${exact(f.end)}` : "none within ten years")],
+        ]}
+      />
+    </main>
+  );
+}
+
+function stateOf(f: Entry): string {
+  if (!f.enabled) return "disabled";
+  if (f.active) return "active now";
+  return f.start ? "enabled, not yet active" : "enabled, over";
 }
 
 /** Freeze is a time in which nothing is deployed that it concerns. */

@@ -1,7 +1,21 @@
 import { type AnyRoute, createRoute, lazyRouteComponent, type RouteComponent } from "@tanstack/react-router";
 
 /** What the addresses of these pages may say besides the path. */
-const names = ["q", "tab", "test", "folder", "path", "sync", "health", "show", "object"] as const;
+const names = [
+  "q",
+  "tab",
+  "test",
+  "folder",
+  "path",
+  "sync",
+  "health",
+  "show",
+  "object",
+  "actor",
+  "action",
+  "kind",
+  "id",
+] as const;
 
 const kept = (s: Record<string, unknown>): { [name in (typeof names)[number]]?: string } =>
   Object.fromEntries(
@@ -47,6 +61,7 @@ const pages: [string, RouteComponent][] = [
   ["gitops", lazyRouteComponent(() => import("./GitOps"), "GitOps")],
   ["gitops/apps/$agent/$name", lazyRouteComponent(application, "Application")],
   ["gitops/sets/$agent/$name", lazyRouteComponent(application, "ApplicationSet")],
+  ["audit", lazyRouteComponent(() => import("./Audit"), "Audit")],
   ["tokens", lazyRouteComponent(() => import("./Tokens"), "TokensPage")],
 ];
 
@@ -72,5 +87,6 @@ export const navigation: [string, string, string?][] = [
   ["delegates", "Delegates", "l"],
   ["files", "Files"],
   ["freezes", "Freezes", "f"],
+  ["audit", "Audit trail", "a"],
   ["tokens", "Tokens"],
 ];

@@ -163,3 +163,23 @@ export function Choice({ name, label, options }: { name: string; label: string; 
     </label>
   );
 }
+
+/** Field is a text that chooses by the address, when it is entered or left. */
+export function Field({ name, label }: { name: string; label: string }) {
+  const search = useSearch({ strict: false }) as Record<string, string | undefined>;
+  const set = useSet();
+  const enter = (text: string) => set({ [name]: text.trim() || undefined });
+  return (
+    <label>
+      {label}
+      <input
+        key={search[name]}
+        defaultValue={search[name]}
+        spellCheck={false}
+        autoComplete="off"
+        onBlur={(e) => enter(e.target.value)}
+        onKeyDown={(e) => e.key === "Enter" && enter(e.currentTarget.value)}
+      />
+    </label>
+  );
+}
