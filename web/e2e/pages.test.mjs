@@ -108,10 +108,10 @@ on("a service says what runs where, by which deployment, and since when", async 
   await row.getByText("1.4").first().waitFor();
   await row.getByText(/by admin/).waitFor();
   assert.deepEqual(await accessible(), []);
-  await page.getByRole("link", { name: "History" }).click();
+  await page.getByRole("tab", { name: "History" }).click();
   await page.getByRole("link", { name: deployed.id }).waitFor();
-  await page.getByRole("link", { name: "Document" }).click();
-  await page.getByRole("region", { name: "YAML" }).getByText("identifier: engine").waitFor();
+  await page.getByRole("tab", { name: "Document" }).click();
+  await page.getByRole("region", { name: "The document" }).getByText("identifier: engine").waitFor();
   assert.match(page.url(), /tab=document/);
 });
 
@@ -126,7 +126,7 @@ on(
     await dialog.getByRole("button", { name: "Roll back" }).click();
     await page.getByText("rolls another back").waitFor();
     await page.goto(`${at}/environments/floor`);
-    await page.getByRole("link", { name: "Infrastructures" }).click();
+    await page.getByRole("tab", { name: "Infrastructures" }).click();
     await page.getByRole("link", { name: "Hall" }).click();
     await page.getByRole("heading", { name: "Hall", level: 1 }).waitFor();
     assert.deepEqual(await accessible(), []);
@@ -166,7 +166,7 @@ on(
     await dialog.getByLabel("Value").fill("second hunter3");
     await dialog.getByRole("button", { name: "Set the value" }).click();
     await page.getByText("version 2").waitFor();
-    await page.getByText('value: ""').waitFor();
+    await page.getByRole("region", { name: "The document" }).getByText('value: ""').waitFor();
     assert.deepEqual(await accessible(), []);
     assert.ok(!seen.some((text) => /hunter/.test(text)));
   },
@@ -177,7 +177,7 @@ on("delegates say whether they work; a token is shown once, and revoked", async 
   await login(`${at}/delegates`);
   await page.getByText("connected", { exact: true }).waitFor();
   assert.deepEqual(await accessible(), []);
-  await page.getByRole("link", { name: "Tokens" }).last().click();
+  await page.getByRole("tab", { name: "Tokens" }).click();
   await page.getByRole("button", { name: "New token" }).click();
   await page.getByRole("dialog").getByLabel("Name").fill("yard");
   await page.getByRole("dialog").getByLabel("Tags").fill("eu, prod");
@@ -382,7 +382,7 @@ on(
       await page.getByRole("cell", { name: "OOMKilled" }).waitFor();
       assert.match(page.url(), /object=/);
       assert.deepEqual(await accessible(), []);
-      await page.getByRole("link", { name: "Difference" }).click();
+      await page.getByRole("tab", { name: "Difference" }).click();
       await page.getByText("+  replicas: 3").waitFor();
       assert.deepEqual(await accessible(), []);
       await page.getByRole("button", { name: "Sync" }).click();
@@ -392,7 +392,7 @@ on(
       await dialog.getByRole("button", { name: "Sync" }).click();
       await dialog.waitFor({ state: "detached" });
       assert.equal(eu1.asked.findLast((r) => r.kind === "sync").operation.sync.prune, true);
-      await page.getByRole("link", { name: "History" }).click();
+      await page.getByRole("tab", { name: "History" }).click();
       await page.getByRole("button", { name: "Roll back" }).click();
       await dialog.getByText(/stays at that revision until Git has something else/).waitFor();
       await dialog.getByRole("button", { name: "Roll back" }).click();

@@ -24,7 +24,7 @@ import { nameOf } from "../lib/scope";
 import { useExpired } from "../lib/session";
 import { Confirm } from "../ui/Confirm";
 import { Diff } from "../ui/Diff";
-import { Facts, Head, Tabs, usePlace } from "../ui/Document";
+import { Facts, Head, Parts, usePlace } from "../ui/Document";
 import { Go, useSet } from "../ui/Go";
 import { List, Table } from "../ui/List";
 import { Loading, ProblemCard, Title } from "../ui/states";
@@ -43,7 +43,6 @@ export function Application() {
   const { scope, params } = usePlace();
   const { agent = "", name = "" } = params;
   const of: Of = { scope, agent, name };
-  const page = ["gitops", "apps", agent, name];
   const expired = useExpired();
   const { data, error, refetch } = useQuery({
     queryKey: ["application", of],
@@ -109,13 +108,12 @@ export function Application() {
           ["As of", data.reportedAt && <Ago key="at" at={data.reportedAt} />],
         ]}
       />
-      <Tabs
-        page={page}
-        tabs={[
+      <Parts
+        parts={[
           ["tree", "Objects", () => <Objects of={of} />],
           ["diff", "Difference", () => <Differences of={of} />],
           ["history", "History", () => <History of={of} />],
-          ["document", "Document", () => <Yaml text={stringify(data.application ?? {})} />],
+          ["document", "Document", () => <Yaml text={stringify(data.application ?? {})} label="The document" />],
         ]}
       />
     </main>
@@ -324,7 +322,7 @@ function ObjectCard({ of, object, close }: { of: Of; object: Key; close: () => v
           ) : (
             found.map((m) => (
               <div key={textOfKey(m)}>
-                <Yaml text={m.text ?? ""} />
+                <Yaml text={m.text ?? ""} label={nameOfKey(m)} />
                 {m.cut && <p>There was no room for the rest.</p>}
               </div>
             ))
@@ -472,9 +470,8 @@ export function ApplicationSet() {
           ["As of", data.reportedAt && <Ago key="at" at={data.reportedAt} />],
         ]}
       />
-      <Tabs
-        page={["gitops", "sets", agent, name]}
-        tabs={[
+      <Parts
+        parts={[
           [
             "applications",
             "Applications",
@@ -514,7 +511,7 @@ export function ApplicationSet() {
               />
             ),
           ],
-          ["document", "Document", () => <Yaml text={stringify(data.applicationSet ?? {})} />],
+          ["document", "Document", () => <Yaml text={stringify(data.applicationSet ?? {})} label="The document" />],
         ]}
       />
     </main>

@@ -23,7 +23,6 @@ export function Connector() {
     <DocumentPage
       of={connectors}
       id={id}
-      page={["connectors", id]}
       facts={(doc) => [
         ["Description", textAt(doc, "description")],
         ["Type", textAt(doc, "type")],
@@ -35,7 +34,7 @@ export function Connector() {
             .join(", "),
         ],
       ]}
-      tabs={() => [["test", "Test of the connection", () => <Test connector={id} />]]}
+      parts={() => [["test", "Test of the connection", () => <Test connector={id} />]]}
     />
   );
 }

@@ -1,6 +1,6 @@
 import type { Schemas } from "../lib/api";
 import { nameOf } from "../lib/scope";
-import { Facts, Tabs, usePlace } from "../ui/Document";
+import { Facts, Parts, usePlace } from "../ui/Document";
 import { List } from "../ui/List";
 import { Title } from "../ui/states";
 import { Ago } from "../ui/Time";
@@ -15,9 +15,8 @@ export function Delegates() {
     <main id="main">
       <Title text="Delegates" />
       <p className="faint">that may work for {nameOf(scope)}</p>
-      <Tabs
-        page={["delegates"]}
-        tabs={[
+      <Parts
+        parts={[
           ["delegates", "Delegates", () => <All />],
           ["tokens", "Tokens", () => <Tokens kind="delegate" />],
         ]}

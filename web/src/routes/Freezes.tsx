@@ -63,12 +63,11 @@ export function Freeze() {
     <DocumentPage
       of={freezes}
       id={id}
-      page={["freezes", id]}
       facts={(doc) => [
         ["Description", textAt(doc, "description")],
         ["State", textAt(doc, "status") === "Enabled" ? "enabled: it counts" : "disabled: it stops nothing"],
       ]}
-      tabs={(doc) => [
+      parts={(doc) => [
         [
           "windows",
           "Windows",

@@ -1,7 +1,7 @@
 import { useSearch } from "@tanstack/react-router";
 import type { Schemas } from "../lib/api";
 import { nameOf } from "../lib/scope";
-import { Tabs, usePlace } from "../ui/Document";
+import { Parts, usePlace } from "../ui/Document";
 import { Go } from "../ui/Go";
 import { Choice, List } from "../ui/List";
 import { Title } from "../ui/states";
@@ -19,9 +19,8 @@ export function GitOps() {
     <main id="main">
       <Title text="GitOps" />
       <p className="faint">of {nameOf(scope)}</p>
-      <Tabs
-        page={["gitops"]}
-        tabs={[
+      <Parts
+        parts={[
           ["applications", "Applications", () => <Applications />],
           ["sets", "Application sets", () => <Sets />],
           ["agents", "Agents", () => <Agents />],

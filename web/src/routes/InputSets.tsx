@@ -4,7 +4,8 @@ import { inputSets, type Kind, overlays } from "../lib/kinds";
 import { nameOf } from "../lib/scope";
 import { textAt } from "../lib/yaml";
 import { Confirm } from "../ui/Confirm";
-import { DocumentPage, Documents, Tabs, usePlace } from "../ui/Document";
+import { DocumentPage, Documents, Parts, usePlace } from "../ui/Document";
+import { Go } from "../ui/Go";
 import { Loading, ProblemCard, Title } from "../ui/states";
 import { Yaml } from "../ui/Yaml";
 
@@ -18,9 +19,8 @@ export function InputSets() {
     <main id="main">
       <Title text="Input sets" />
       <p className="faint">of {nameOf(scope)}</p>
-      <Tabs
-        page={["input-sets"]}
-        tabs={[
+      <Parts
+        parts={[
           ["sets", "Input sets", () => of(inputSets, "input-sets")],
           ["overlays", "Overlays", () => of(overlays, "overlays")],
         ]}
@@ -31,15 +31,15 @@ export function InputSets() {
 
 /** InputSet is an input set: its values, and whether they still fit the pipeline. */
 export function InputSet() {
-  return <SetPage of={inputSets} page="input-sets" />;
+  return <SetPage of={inputSets} />;
 }
 
 /** Overlay is an overlay, as InputSet. */
 export function Overlay() {
-  return <SetPage of={overlays} page="overlays" />;
+  return <SetPage of={overlays} />;
 }
 
-function SetPage({ of, page }: { of: Kind; page: string }) {
+function SetPage({ of }: { of: Kind }) {
   const { scope, params } = usePlace();
   const { pipeline = "", id = "" } = params;
   return (
@@ -47,14 +47,18 @@ function SetPage({ of, page }: { of: Kind; page: string }) {
       of={of}
       id={id}
       env={pipeline}
-      page={[page, pipeline, id]}
       above={[[`Input sets of ${nameOf(scope)}`, ["input-sets"]]]}
       facts={(doc) => [
         ["Description", textAt(doc, "description")],
-        ["Of the pipeline", pipeline],
+        [
+          "Of the pipeline",
+          <Go key="pipeline" scope={scope} page={["pipelines", pipeline]}>
+            {pipeline}
+          </Go>,
+        ],
       ]}
       actions={(_, e, again) => <Reconcile set={e} again={again} />}
-      tabs={() => [["fit", "Does it fit?", () => <Fit kind={of.kind} pipeline={pipeline} id={id} />]]}
+      parts={() => [["fit", "Does it fit?", () => <Fit kind={of.kind} pipeline={pipeline} id={id} />]]}
     />
   );
 }
@@ -120,7 +124,7 @@ function Rehearsal({ path }: { path: string }) {
   return (
     <>
       <p>What the pipeline doesn't ask for is left out. It becomes:</p>
-      <Yaml text={data.after} />
+      <Yaml text={data.after} label="What it becomes" />
       {data.dropped.length > 0 && (
         <ul>
           {data.dropped.map((d) => (

@@ -2,6 +2,7 @@ import { useQuery } from "@tanstack/react-query";
 import { Link } from "@tanstack/react-router";
 import { useState } from "react";
 import { call, type EntityList, type FireList, type InputSetList, part } from "../lib/api";
+import { Go } from "../ui/Go";
 import { Empty, Loading, ProblemCard } from "../ui/states";
 import { Ago } from "../ui/Time";
 import type { Of } from "./Pipeline";
@@ -32,7 +33,12 @@ export function InputSets({ of: { org, project, pipeline } }: { of: Of }) {
           {sets.map((s) => (
             <tr key={s.id}>
               <td>
-                {s.name || s.id}
+                <Go
+                  scope={{ org, project }}
+                  page={[s.kind === "overlayInputSet" ? "overlays" : "input-sets", pipeline, s.id]}
+                >
+                  {s.name || s.id}
+                </Go>
                 {s.name !== s.id && <div className="faint">{s.id}</div>}
               </td>
               <td>{s.kind === "overlayInputSet" ? "Overlay" : "Input set"}</td>
@@ -100,6 +106,9 @@ function Trigger({ of: { org, project, pipeline }, id, name }: { of: Of; id: str
         <summary>
           {name} {name !== id && <span className="faint">{id}</span>}
         </summary>
+        <Go scope={{ org, project }} page={["triggers", pipeline, id]}>
+          The trigger
+        </Go>
         {fires.isFetching && !fires.data && <Loading what="its events" rows={2} />}
         {fires.error && <ProblemCard problem={fires.error} again={() => void fires.refetch()} />}
         {fires.data?.fires.length === 0 && <Empty>No event has come yet.</Empty>}

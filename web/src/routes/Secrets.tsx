@@ -82,7 +82,6 @@ export function Secret() {
     <DocumentPage
       of={secrets}
       id={id}
-      page={["secrets", id]}
       facts={(doc) => [
         ["Description", textAt(doc, "description")],
         ["Type", textAt(doc, "type")],

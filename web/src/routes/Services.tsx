@@ -17,12 +17,11 @@ export function Service() {
     <DocumentPage
       of={services}
       id={id}
-      page={["services", id]}
       facts={(doc) => [
         ["Description", textAt(doc, "description")],
         ["Deployed as", textAt(doc, "serviceDefinition", "type")],
       ]}
-      tabs={() => [
+      parts={() => [
         ["instances", "What runs where", () => <Placements service={id} />],
         ["history", "History", () => <Moments service={id} />],
       ]}
@@ -43,7 +42,6 @@ export function Environment() {
     <DocumentPage
       of={environments}
       id={id}
-      page={["environments", id]}
       facts={(doc) => [
         ["Description", textAt(doc, "description")],
         ["Type", textAt(doc, "type")],
@@ -54,7 +52,7 @@ export function Environment() {
             .join(", "),
         ],
       ]}
-      tabs={() => [
+      parts={() => [
         ["instances", "What runs here", () => <Placements environment={id} />],
         [
           "infrastructures",
@@ -75,7 +73,6 @@ export function Infrastructure() {
       of={infrastructures}
       id={id}
       env={environment}
-      page={["environments", environment, "infrastructures", id]}
       above={[
         [`Environments of ${nameOf(scope)}`, ["environments"]],
         [environment, ["environments", environment]],

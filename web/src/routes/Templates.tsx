@@ -23,7 +23,6 @@ export function Template() {
     <DocumentPage
       of={templates}
       id={id}
-      page={["templates", id]}
       facts={(doc, e) => [
         ["Description", textAt(doc, "description")],
         ["Of a", textAt(doc, "type")],

@@ -5,6 +5,7 @@ import { nameOf } from "../lib/scope";
 import { listAt, put, textAt, type Value } from "../lib/yaml";
 import { Confirm } from "../ui/Confirm";
 import { DocumentPage, DocumentsPage, usePlace } from "../ui/Document";
+import { Go } from "../ui/Go";
 import { List } from "../ui/List";
 import { Ago } from "../ui/Time";
 
@@ -24,12 +25,16 @@ export function Trigger() {
       of={triggers}
       id={id}
       env={pipeline}
-      page={pageOf(pipeline, id)}
       above={[[`Triggers of ${nameOf(scope)}`, ["triggers"]]]}
       facts={(doc) => [
         ["Description", textAt(doc, "description")],
         ["State", textAt(doc, "enabled") === "false" ? "disabled: it listens to nothing" : "enabled"],
-        ["Starts", pipeline],
+        [
+          "Starts",
+          <Go key="pipeline" scope={scope} page={["pipelines", pipeline]}>
+            {pipeline}
+          </Go>,
+        ],
         ["Listens to", listens(doc)],
         ["When", textAt(doc, "source", "spec", "spec", "expression")],
         ["Time zone", textAt(doc, "source", "spec", "spec", "timezone")],
@@ -42,7 +47,7 @@ export function Trigger() {
         ["Proof of deliveries", textAt(doc, "encryptedWebhookSecretIdentifier")],
       ]}
       actions={(doc, e, again) => <Enable doc={doc} trigger={e} again={again} />}
-      tabs={() => [["fires", "What became of it", () => <Fires pipeline={pipeline} trigger={id} />]]}
+      parts={() => [["fires", "What became of it", () => <Fires pipeline={pipeline} trigger={id} />]]}
     />
   );
 }

@@ -1,18 +1,17 @@
 import { useQuery } from "@tanstack/react-query";
 import { useParams, useSearch } from "@tanstack/react-router";
 import { Fragment, type ReactNode, useEffect } from "react";
-import { call, type Entity, part, type Scope } from "../lib/api";
+import { call, type Entity, type EntityList, part, type Scope } from "../lib/api";
 import type { Kind } from "../lib/kinds";
 import { nameOf } from "../lib/scope";
 import { useExpired } from "../lib/session";
 import { read, type Value } from "../lib/yaml";
-import { Go } from "./Go";
+import { Go, useSet } from "./Go";
 import { List } from "./List";
 import { Copy, Loading, ProblemCard, Title } from "./states";
+import { Tabs } from "./Tabs";
 import { Ago } from "./Time";
 import { Yaml } from "./Yaml";
-
-type EntityList = { entities: Entity[]; nextPageToken?: string };
 
 /** usePlace is the scope of a page, and what else its address names. */
 export function usePlace(): { scope: Scope; params: Record<string, string> } {
@@ -81,31 +80,25 @@ export function DocumentsPage(props: Parameters<typeof Documents>[0] & { childre
   );
 }
 
-/** A tab of a page: its name in the address, its title and what it shows. */
-export type Tab = [string, string, () => ReactNode];
+/** A part of a page: its name in the address, its title and what it shows. */
+export type Part = [string, string, () => ReactNode];
 
-/** Tabs shows one of several parts of a page: the first, if the address doesn't say which. */
-export function Tabs({ page, tabs }: { page: string[]; tabs: Tab[] }) {
-  const { scope } = usePlace();
+/** Parts shows one of several parts of a page: the first, if the address doesn't say which. */
+export function Parts({ parts }: { parts: Part[] }) {
   const search = useSearch({ strict: false }) as { tab?: string };
-  const chosen = tabs.find(([id]) => id === search.tab) ?? tabs[0];
+  const set = useSet();
+  const first = parts[0];
+  const chosen = parts.find(([id]) => id === search.tab) ?? first;
+  if (!first || !chosen) return null;
   return (
-    <>
-      <nav className="tab-links" aria-label="Parts of this page">
-        {tabs.map(([id, name], i) => (
-          <Go
-            key={id}
-            scope={scope}
-            page={page}
-            search={i === 0 ? {} : { tab: id }}
-            current={chosen ? id === chosen[0] : false}
-          >
-            {name}
-          </Go>
-        ))}
-      </nav>
-      {chosen && <Fragment key={chosen[0]}>{chosen[2]()}</Fragment>}
-    </>
+    <Tabs
+      label="Parts of this page"
+      tabs={parts.map(([id, name]) => [id, name] as const)}
+      at={chosen[0]}
+      go={(tab) => set({ tab: tab === first[0] ? undefined : tab, q: undefined })}
+    >
+      <Fragment key={chosen[0]}>{chosen[2]()}</Fragment>
+    </Tabs>
   );
 }
 
@@ -160,17 +153,16 @@ interface PageProps {
   of: Kind;
   id: string;
   env?: string;
-  /** The page's own place below the scope, and those above it. */
-  page: string[];
+  /** The pages above it, if they aren't the list of its kind. */
   above?: [string, string[]][];
   facts?: (doc: Value, e: Entity) => [string, ReactNode][];
   actions?: (doc: Value, e: Entity, again: () => void) => ReactNode;
   /** Its parts before the document itself. */
-  tabs?: (doc: Value, e: Entity) => Tab[];
+  parts?: (doc: Value, e: Entity) => Part[];
 }
 
 /** DocumentPage shows a document, with what else is known of the thing that it describes. */
-export function DocumentPage({ of, id, env, page, above, facts, actions, tabs }: PageProps) {
+export function DocumentPage({ of, id, env, above, facts, actions, parts }: PageProps) {
   const { scope } = usePlace();
   const expired = useExpired();
   const { data, error, refetch } = useDocument(of, id, env);
@@ -213,17 +205,16 @@ export function DocumentPage({ of, id, env, page, above, facts, actions, tabs }:
           ],
         ]}
       />
-      <Tabs
-        page={page}
-        tabs={[
-          ...(tabs?.(doc, data) ?? []),
+      <Parts
+        parts={[
+          ...(parts?.(doc, data) ?? []),
           [
             "document",
             "Document",
             () => (
               <>
                 <Copy text={text}>Copy the document</Copy>
-                <Yaml text={text} />
+                <Yaml text={text} label="The document" />
               </>
             ),
           ],
