@@ -10,6 +10,7 @@ import (
 
 	"github.com/slipway-cd/slipway/pkg/access/action"
 	"github.com/slipway-cd/slipway/pkg/audit"
+	"github.com/slipway-cd/slipway/pkg/store"
 )
 
 // AuditList is a part of the audit trail.
@@ -61,7 +62,7 @@ func (s *Server) listAudit(ctx context.Context, in *readsAudit) (*struct{ Body A
 		}
 	}
 	if in.Newest {
-		out, err := s.newestAudit(ctx, in, from)
+		out, err := newestAudit(ctx, s.Store.Audits, in, from)
 		return &struct{ Body AuditList }{out}, err
 	}
 	if in.chooses() {
@@ -88,18 +89,18 @@ const (
 
 // newestAudit gives the records that are chosen, newest first; from is the number
 // of the first that is looked at, 0 the last there is.
-func (s *Server) newestAudit(ctx context.Context, in *readsAudit, from int64) (AuditList, error) {
+func newestAudit(ctx context.Context, trail store.Audits, in *readsAudit, from int64) (AuditList, error) {
 	account := caller(ctx).Scope.Account
 	out := AuditList{Records: []audit.Record{}}
 	if from == 0 {
 		var err error
-		if from, err = s.Store.LastAudit(ctx, account); err != nil {
+		if from, err = trail.LastAudit(ctx, account); err != nil {
 			return out, err
 		}
 	}
 	for least := max(0, from-mostAudit); from > least && len(out.Records) < in.Limit; {
 		begin := max(least, from-auditBlock) + 1
-		block, err := s.Store.ListAudit(ctx, account, begin, int(from-begin)+1)
+		block, err := trail.ListAudit(ctx, account, begin, int(from-begin)+1)
 		if err != nil {
 			return out, err
 		}
