@@ -232,6 +232,11 @@ type ExecutionList struct {
 	NextPageToken string      `json:"nextPageToken,omitempty"`
 }
 
+// resourceOf is what an execution belongs to.
+func resourceOf(e store.Execution) right.Resource {
+	return right.Resource{Scope: e.Scope, ID: e.Pipeline}
+}
+
 // listsExecutions is a request for executions, of which some may be seen.
 type listsExecutions struct {
 	Scoped
@@ -256,9 +261,7 @@ func (s *steering) listExecutions(ctx context.Context, in *listsExecutions) (*st
 	if wanted.Statuses, err = statuses(in.Status); err != nil {
 		return nil, err
 	}
-	list, next, err := visible(ctx, in.page(), action.ExecutionView, func(e store.Execution) right.Resource {
-		return right.Resource{Scope: e.Scope, ID: e.Pipeline}
-	}, func(page store.Page) ([]store.Execution, string, error) {
+	list, next, err := visible(ctx, in.page(), action.ExecutionView, resourceOf, func(page store.Page) ([]store.Execution, string, error) {
 		return s.Store.ListExecutions(ctx, wanted, page)
 	})
 	if err == nil && len(list) == 0 && next == "" && scope.Project != "" {

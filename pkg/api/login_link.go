@@ -34,8 +34,8 @@ func (s *sessions) links(server *Server) {
 
 func (s *sessions) makeLoginLink(ctx context.Context, _ *struct{}) (*struct{ Body access.LoginLink }, error) {
 	t := caller(ctx)
-	if t.Kind != store.TokenUser {
-		return nil, fault.New(fault.Forbidden, "a session makes no login link; want a request with a token")
+	if err := opens(t); err != nil {
+		return nil, err
 	}
 	link := access.LoginLink{Code: rand.Text(), ExpiresAt: s.Now().Add(linkAge)}
 	_, _, err := s.Store.PutAnswer(ctx, store.Answer{Key: linkKey(link.Code, "made"), Body: []byte(t.ID), Expires: link.ExpiresAt})
@@ -59,7 +59,10 @@ func (s *sessions) loginByLink(ctx context.Context, in *struct {
 		return nil, err
 	}
 	t, err := s.Store.Token(ctx, string(made.Body))
-	if fault.Is(err, fault.NotFound) || err == nil && t.Revoked {
+	if err == nil {
+		err = access.Recheck(ctx, s.Store.Keys, t, s.Now())
+	}
+	if fault.Is(err, fault.NotFound) || fault.Is(err, fault.Unauthenticated) || fault.Is(err, fault.ExpiredToken) {
 		return nil, deadLink()
 	}
 	if err != nil {

@@ -76,16 +76,24 @@ func (s *sessions) loginByToken(ctx context.Context, in *struct {
 	}
 }) (*loggedIn, error) {
 	t, err := access.Verify(ctx, s.Store.Keys, in.Body.Token, s.Now())
-	if err == nil && t.Principal.Kind == ref.ServiceAccount {
-		err = fault.New(fault.Forbidden, "the token is the %s's, and programs open no session of the console; want one of a person", t.Actor)
-	}
-	if err == nil && t.Kind != store.TokenUser {
-		err = fault.New(fault.Forbidden, "a %s token opens no session; want one of the API, as slipway token create makes it", t.Kind)
+	if err == nil {
+		err = opens(t)
 	}
 	if err != nil {
 		return nil, err
 	}
 	return s.open(ctx, t, in.Origin)
+}
+
+// opens says whether a token may open a session.
+func opens(t store.AccessToken) error {
+	switch {
+	case t.Principal.Kind == ref.ServiceAccount:
+		return fault.New(fault.Forbidden, "the token is the %s's, and programs open no session of the console; want one of a person", t.Actor)
+	case t.Kind != store.TokenUser:
+		return fault.New(fault.Forbidden, "a %s token opens no session; want one of the API, as slipway token create makes it", t.Kind)
+	}
+	return nil
 }
 
 // open begins a session that has the rights of a token.

@@ -8,6 +8,7 @@ import (
 	"github.com/danielgtaylor/huma/v2"
 
 	"github.com/slipway-cd/slipway/pkg/access/action"
+	"github.com/slipway-cd/slipway/pkg/access/right"
 	"github.com/slipway-cd/slipway/pkg/execution"
 	"github.com/slipway-cd/slipway/pkg/fault"
 	"github.com/slipway-cd/slipway/pkg/plan"
@@ -22,17 +23,29 @@ func waiting(s *Server) {
 	}, inTurn(s, s.steering.listWaiting))
 }
 
-func (s *steering) listWaiting(ctx context.Context, in *struct {
+// listsWaiting is a request for what waits, of which some may be seen.
+type listsWaiting struct {
 	Scoped
 	Limit     int    `query:"limit" minimum:"1" maximum:"50" default:"20" doc:"Look into so many executions at most"`
 	PageToken string `query:"pageToken" maxLength:"2048" doc:"nextPageToken of the part before; none for the first"`
-}) (*struct{ Body execution.WaitingList }, error) {
+}
+
+func (in *listsWaiting) about(ctx context.Context, s *Server) (right.Resource, error) {
+	on, err := in.Scoped.about(ctx, s)
+	on.Some = true
+	return on, err
+}
+
+func (s *steering) listWaiting(ctx context.Context, in *listsWaiting) (*struct{ Body execution.WaitingList }, error) {
 	scope, err := in.scope(ctx)
 	if err != nil {
 		return nil, err
 	}
 	underWay := slices.DeleteFunc(plan.Statuses(), plan.Status.Terminal)
-	all, next, err := s.Store.ListExecutions(ctx, store.ExecutionFilter{Scope: scope, Statuses: underWay}, store.Page{Limit: in.Limit, Token: in.PageToken})
+	page := store.Page{Limit: in.Limit, Token: in.PageToken}
+	all, next, err := visible(ctx, page, action.ExecutionView, resourceOf, func(page store.Page) ([]store.Execution, string, error) {
+		return s.Store.ListExecutions(ctx, store.ExecutionFilter{Scope: scope, Statuses: underWay}, page)
+	})
 	if err != nil {
 		return nil, err
 	}
