@@ -33,6 +33,8 @@ func advice(code fault.Code) string {
 	case fault.Unauthenticated:
 		return "Give a token with --token or SLIPWAY_TOKEN, or correct the one in the config file; \"slipway token create NAME\" makes one,\n" +
 			"and without any token \"slipway serve --new-token\" on the server's machine."
+	case fault.ExpiredToken:
+		return "Make another with \"slipway token create NAME\"; \"slipway token list\" says when each ends."
 	case fault.Forbidden:
 		return "Use a token of the right kind and for the right scope; --org and --project say which scope is meant."
 	case fault.NotFound:

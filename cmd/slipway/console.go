@@ -9,6 +9,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/slipway-cd/slipway/pkg/apiclient"
 	"github.com/slipway-cd/slipway/pkg/fault"
 )
 
@@ -17,11 +18,11 @@ func consoleCommand(a *app) *cobra.Command {
 		Use: "console", Short: "Print a link that opens the console, logged in", GroupID: groupAdmin, Args: cobra.NoArgs,
 		Long: "Console prints a link to the console of a server on this machine. It logs one browser in, within five minutes, with\n" +
 			"the rights of the token that the command calls with. Elsewhere the console's own page takes a token.",
-		RunE: func(c *cobra.Command, _ []string) error { return a.console(c.Context()) },
+		RunE: func(c *cobra.Command, _ []string) error { return printLoginLink(c.Context(), a) },
 	}
 }
 
-func (a *app) console(ctx context.Context) error {
+func printLoginLink(ctx context.Context, a *app) error {
 	s, err := a.caller.settings()
 	if err != nil {
 		return err
@@ -37,7 +38,7 @@ func (a *app) console(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	link, err := client.LoginLink(ctx)
+	link, err := apiclient.LoginLink(ctx, client)
 	if err != nil {
 		return err
 	}

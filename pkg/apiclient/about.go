@@ -27,7 +27,7 @@ func (c *Client) Health(ctx context.Context) (api.Health, error) {
 }
 
 // LoginLink makes a link that logs a browser in once.
-func (c *Client) LoginLink(ctx context.Context) (access.LoginLink, error) {
+func LoginLink(ctx context.Context, c *Client) (access.LoginLink, error) {
 	return post[access.LoginLink](ctx, c, path("login-links"), nil, struct{}{})
 }
 

@@ -229,6 +229,7 @@ func beyond() []string {
 		// what goes by an identifier or a word
 		`the freeze has no entityConfigs`,
 		`the freeze is Enabled and has no windows`,
+		`the group has no resources`,
 		// what goes by a word that is absent or an expression
 		`the filter is `,
 		`step(K8sCanaryDeploy).spec`, `.type is an `, `trafficRouting.provider is`,
