@@ -42,6 +42,6 @@ func printLoginLink(ctx context.Context, a *app) error {
 	if err != nil {
 		return err
 	}
-	fmt.Fprintf(a.out, "%s/login#%s\n", strings.TrimRight(s.Server, "/"), link.Code)
+	fmt.Fprintf(a.shows.people(), "%s/login#%s\n", strings.TrimRight(s.Server, "/"), link.Code)
 	return nil
 }
