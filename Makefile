@@ -20,11 +20,10 @@ AWS_CDK := tools/aws-cdk/node_modules/.package-lock.json
 CONSOLE := web/node_modules/.package-lock.json
 OSLS := tools/osls/node_modules/.package-lock.json
 
-# Tests of whole systems wait much of their time: with as many packages at once as there are processors, beside the
-# tests of the whole, none is idle.
-TEST_FLAGS ?= -shuffle=on -count=1 -parallel=4 -timeout=60m
+# Tests of whole systems wait much of their time: with one package more than there are processors none is idle.
+TEST_FLAGS ?= -shuffle=on -count=1 -p=$(shell expr $$(getconf _NPROCESSORS_ONLN) + 1) -parallel=4 -timeout=60m
 # They come first: left to the end, the longest would run alone.
-LONGEST := ./delegate/kubernetes ./delegate/ecs ./delegate/helm ./delegate/asg ./statemachines
+LONGEST := ./internal/e2e ./delegate/kubernetes ./delegate/ecs ./delegate/helm ./delegate/asg ./statemachines
 # The parsers of what users write and Git hosts send: these are fuzzed at every test run, each for long enough to try
 # tens of thousands of changes of its seeds. "make fuzz" looks for longer.
 test: FUZZTIME ?= 5s
@@ -78,17 +77,8 @@ test-console: system web/dist/index.html web/gen/node_modules/.package-lock.json
 .PHONY: test
 test: setup ## Set up what is missing, then vet, lint, test on a real cluster, and fuzz the parsers
 	$(MAKE) --jobs=3 --output-sync=target lint cluster test-infra test-console # the CDK and the browser leave a processor idle at times
-	GOGC=400 bin/testcluster run -- $(MAKE) --no-print-directory --jobs=2 test-whole test-parts
+	GOGC=400 bin/testcluster run -- go test -vet=off $(TEST_FLAGS) $(LONGEST) ./...
 	tools/fuzz.sh $(FUZZTIME) $(addprefix ./,$(FUZZED))
-
-# The tests of the whole take as long as all others together, and wait more: more of them run at once.
-.PHONY: test-whole
-test-whole:
-	go test -vet=off $(TEST_FLAGS) -parallel=6 ./internal/e2e
-
-.PHONY: test-parts
-test-parts:
-	go test -vet=off $(TEST_FLAGS) $(LONGEST) $$(go list ./... | grep -v '/internal/e2e$$')
 
 .PHONY: test-fast
 test-fast: ## Test without a cluster; the tests that need one are skipped

@@ -21,12 +21,14 @@ const (
 	mostStopped = 100
 )
 
-// explain says of a few tasks of a deployment why they have stopped.
-func (s *session) explain(ctx context.Context, deployment string) {
+// explain says of a few tasks of a service's deployment why they have stopped. ECS
+// lists the stopped tasks of a service, or those that a deployment started, but not
+// the ones that are both.
+func (s *session) explain(ctx context.Context, service, deployment string) {
 	ctx, stop := context.WithTimeout(context.WithoutCancel(ctx), explainFor)
 	defer stop()
 	list, err := s.ecs.ListTasks(ctx, &ecs.ListTasksInput{
-		Cluster: &s.name, StartedBy: &deployment, DesiredStatus: types.DesiredStatusStopped, MaxResults: sdk.Int32(mostStopped),
+		Cluster: &s.name, ServiceName: &service, DesiredStatus: types.DesiredStatusStopped, MaxResults: sdk.Int32(mostStopped),
 	})
 	if err != nil || len(list.TaskArns) == 0 {
 		return // nothing more is known
@@ -35,10 +37,11 @@ func (s *session) explain(ctx context.Context, deployment string) {
 	if err != nil {
 		return
 	}
-	slices.SortFunc(out.Tasks, func(a, b types.Task) int {
+	own := slices.DeleteFunc(out.Tasks, func(t types.Task) bool { return sdk.ToString(t.StartedBy) != deployment })
+	slices.SortFunc(own, func(a, b types.Task) int {
 		return cmp.Compare(sdk.ToTime(b.StoppedAt).Unix(), sdk.ToTime(a.StoppedAt).Unix())
 	})
-	for _, one := range out.Tasks[:min(explained, len(out.Tasks))] {
+	for _, one := range own[:min(explained, len(own))] {
 		s.Say("%s", stopped(one))
 	}
 }

@@ -200,7 +200,7 @@ func (s *session) settle(ctx context.Context, r rollout, seen events) error {
 		return awswait.State{Done: was.done, Progress: was.text}, nil
 	})
 	if err != nil {
-		s.explain(ctx, r.deployment)
+		s.explain(ctx, r.service, r.deployment)
 		return err
 	}
 	s.Say("Service %s is steady", r.service)

@@ -75,7 +75,7 @@ func (s shifting) settle(ctx context.Context, r rollout, one, live *types.Servic
 		err = fault.New(fault.Conflict, "%s", ending(*end)).Causing(fault.Unknown)
 	}
 	if err != nil {
-		s.explain(ctx, r.deployment)
+		s.explain(ctx, r.service, r.deployment)
 		return err
 	}
 	s.Say("Service %s is steady", r.service)

@@ -55,7 +55,7 @@ func progressDeadline(w *unstructured.Unstructured) time.Duration {
 }
 
 func noProgress(w *unstructured.Unstructured) error {
-	return fault.New(fault.Conflict, "%s made no progress for %s", display(w), progressDeadline(w)).Causing(fault.Unknown)
+	return fault.New(fault.Conflict, "%s exceeded its progress deadline: it made no progress for %s", display(w), progressDeadline(w)).Causing(fault.Unknown)
 }
 
 // longerThanController is what the controller has to give a workload up before

@@ -153,7 +153,7 @@ func worstRequests(t *testing.T, s *e2e.Server) map[string]func(context.Context)
 		"the inputs of the largest": get("/v1/pipelines/vast/inputs"),
 		"the longest log":           get("/v1/executions/" + loud.ID + "/nodes/" + loud.Root.Find("s0").ID + "/log"),
 		"many lists":                many(4, get("/v1/entities/pipeline?limit=200")),
-		"many trails":               many(4, get("/v1/audit?limit=200")),
+		"many trails":               many(4, get("/v1/audit?newest=true&limit=200")),
 	}
 }
 

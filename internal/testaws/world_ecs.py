@@ -935,7 +935,7 @@ def all_tasks(backend, cluster):
 def list_tasks(self):
     wanted = self.params
     cluster = cluster_of(self, wanted)
-    if wanted.get("startedBy") and any(wanted.get(key) for key in ("family", "serviceName", "containerInstance", "launchType")):
+    if wanted.get("startedBy") and any(wanted.get(key) for key in ("family", "serviceName", "containerInstance", "launchType", "desiredStatus")):
         raise invalid("startedBy must be the only filter.")
     if wanted.get("serviceName"):
         service_of(self, cluster, wanted["serviceName"])

@@ -172,10 +172,26 @@ func granted(ctx context.Context, s *Server, scope ref.Scope, c CreateToken) (ac
 	if c.Hours > 0 {
 		g.ExpiresAt = s.Now().Add(time.Duration(c.Hours) * time.Hour)
 	}
-	if !by.ExpiresAt.IsZero() && g.Principal == by.Principal && g.Kind != store.TokenDelegate && g.ExpiresAt.After(by.ExpiresAt) && by.Kind != store.TokenSession {
-		g.ExpiresAt = by.ExpiresAt // a token doesn't outlive itself by another
+	if g.Principal == by.Principal && g.Kind != store.TokenDelegate {
+		until, err := until(ctx, s.Store.Keys, by)
+		if err != nil {
+			return g, err
+		}
+		if !until.IsZero() && (g.ExpiresAt.IsZero() || g.ExpiresAt.After(until)) {
+			g.ExpiresAt = until // a token doesn't outlive itself by another
+		}
 	}
 	return g, givesAway(ctx, s, g)
+}
+
+// until is when a token ends, or the one that a session was opened with; zero:
+// never.
+func until(ctx context.Context, keys store.Keys, t store.AccessToken) (time.Time, error) {
+	if t.Kind != store.TokenSession {
+		return t.ExpiresAt, nil
+	}
+	of, err := keys.Token(ctx, t.Of)
+	return of.ExpiresAt, err
 }
 
 // givesAway refuses a token by which somebody would have more than the caller.

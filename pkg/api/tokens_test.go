@@ -3,6 +3,7 @@ package api_test
 import (
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/slipway-cd/slipway/pkg/access"
 	"github.com/slipway-cd/slipway/pkg/api"
@@ -69,5 +70,35 @@ func TestAnIdempotencyKeyMakesOneToken(t *testing.T) {
 	s.ask("GET", "/v1/tokens?kind=delegate", "").want(200, &all)
 	if len(all.Tokens) != 1 {
 		t.Errorf("there are %d tokens; want 1", len(all.Tokens))
+	}
+}
+
+// A token that ends makes none that goes on, by itself or by a session.
+func TestATokenDoesntOutliveItselfByAnother(t *testing.T) {
+	t.Parallel()
+	s := setup(t)
+	var first api.NewToken
+	s.ask("POST", "/v1/tokens", `{"kind":"user","name":"an hour","hours":1}`).want(200, &first)
+	if left := time.Until(first.ExpiresAt); left <= 0 || left > time.Hour {
+		t.Fatalf("a token of an hour ends in %s", left)
+	}
+	c, _ := s.opened("", first.Secret)
+	for _, body := range []string{`{"kind":"user","name":"for ever"}`, `{"kind":"user","name":"a year","hours":8760}`} {
+		var made api.NewToken
+		s.ask("POST", "/v1/tokens", body, "Authorization", "Bearer "+first.Secret).want(200, &made)
+		if made.ExpiresAt.IsZero() || made.ExpiresAt.After(first.ExpiresAt) {
+			t.Errorf("%s: a token that ends at %s makes one that ends at %s", body, first.ExpiresAt, made.ExpiresAt)
+		}
+		s.by(c, "POST", "/v1/tokens", body).want(200, &made)
+		if made.ExpiresAt.IsZero() || made.ExpiresAt.After(first.ExpiresAt) {
+			t.Errorf("%s: its session makes one that ends at %s", body, made.ExpiresAt)
+		}
+	}
+	old, text := access.Mint(access.Grant{Kind: store.TokenUser, Scope: ref.Scope{Account: "default"}, Name: "old", Actor: "ada", ExpiresAt: time.Now().Add(-time.Second)}, time.Now().Add(-time.Hour))
+	if err := s.store.PutToken(t.Context(), old); err != nil {
+		t.Fatal(err)
+	}
+	if p := s.ask("GET", "/v1/whoami", "", "Authorization", "Bearer "+text).problem(401); p.Code != fault.ExpiredToken {
+		t.Errorf("a token that has ended gets %+v", p)
 	}
 }

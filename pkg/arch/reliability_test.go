@@ -10,11 +10,21 @@ import (
 
 var guaranteeRow = regexp.MustCompile(`(?m)^\| .* \| .* \| .* \| (.*) \|$`)
 
-// TestEveryGuaranteeHasItsTest: every test that docs/reliability.md names
-// exists, and each of its crash points names one.
+// TestEveryGuaranteeHasItsTest: every test that docs/reliability.md and
+// docs/security.md name exists, and each crash point and each attack names one.
 func TestEveryGuaranteeHasItsTest(t *testing.T) {
 	t.Parallel()
-	page, err := os.ReadFile(filepath.Join(root(), "docs", "reliability.md"))
+	for _, page := range []string{"reliability.md", "security.md"} {
+		t.Run(page, func(t *testing.T) {
+			t.Parallel()
+			guaranteesOf(t, page)
+		})
+	}
+}
+
+func guaranteesOf(t *testing.T, name string) {
+	t.Helper()
+	page, err := os.ReadFile(filepath.Join(root(), "docs", name))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -37,6 +47,6 @@ func TestEveryGuaranteeHasItsTest(t *testing.T) {
 		}
 	}
 	if rows < 15 {
-		t.Errorf("there are %d crash points", rows)
+		t.Errorf("there are %d rows", rows)
 	}
 }
