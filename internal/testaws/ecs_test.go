@@ -190,7 +190,7 @@ func TestECSCircuitBreaker(t *testing.T) {
 				t.Errorf("the failure is among the events: %v, want %v", said, tt.failed)
 			}
 			tasks, err := c.ListTasks(t.Context(), &ecs.ListTasksInput{
-				Cluster: aws.String("test"), StartedBy: &own, DesiredStatus: types.DesiredStatusStopped, MaxResults: aws.Int32(1),
+				Cluster: aws.String("test"), ServiceName: aws.String("web"), DesiredStatus: types.DesiredStatusStopped, MaxResults: aws.Int32(1),
 			})
 			if err != nil || len(tasks.TaskArns) != 1 || tasks.NextToken == nil {
 				t.Fatalf("a page of one stopped task: %+v, %v", tasks, err)
