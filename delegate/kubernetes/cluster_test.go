@@ -121,15 +121,16 @@ type sign func(state string) bool
 // says looks for a text.
 func says(text string) sign { return func(state string) bool { return strings.Contains(state, text) } }
 
-// doUntil runs a step whose time is up when the cluster shows a sign.
+// doUntil runs a step whose time is up when it waits for its workloads and the
+// cluster shows a sign.
 func (s *site) doUntil(t *testing.T, shown sign, p job) ended {
 	t.Helper()
 	return s.doOnce(t, p, shown, func(_ context.Context, end context.CancelCauseFunc) { end(executor.ErrTimeout) })
 }
 
 // doGivenUp runs a step with a Deployment of time enough, that its controller
-// gives up when the cluster shows a sign: its deadline is shortened then, by
-// which no machine is too busy for the sign.
+// gives up when it is waited for and the cluster shows a sign: its deadline is
+// shortened then, by which no machine is too busy for the sign.
 func (s *site) doGivenUp(t *testing.T, shown sign, p job) ended {
 	t.Helper()
 	deadline := func(ctx context.Context, seconds int) {
@@ -144,15 +145,23 @@ func (s *site) doGivenUp(t *testing.T, shown sign, p job) ended {
 	return e
 }
 
-// doOnce runs a step, and f beside it once the cluster shows a sign.
+// doOnce runs a step, and f beside it once it waits for its workloads and the cluster
+// shows a sign: it may have shown it before the step began.
 func (s *site) doOnce(t *testing.T, p job, shown sign, f func(context.Context, context.CancelCauseFunc)) ended {
 	t.Helper()
 	bounded, cancel := context.WithTimeoutCause(t.Context(), patience, executor.ErrTimeout)
 	defer cancel()
 	ctx, end := context.WithCancelCause(bounded)
-	looked := make(chan struct{})
+	env := executortest.New(t, nil)
+	waits, looked := make(chan struct{}), make(chan struct{})
+	env.At(unitSteady, 1, func() { close(waits) })
 	go func() {
 		defer close(looked)
+		select {
+		case <-ctx.Done():
+			return
+		case <-waits:
+		}
 		tick := time.NewTicker(100 * time.Millisecond)
 		defer tick.Stop()
 		for !shown(s.state(ctx)) {
@@ -164,7 +173,7 @@ func (s *site) doOnce(t *testing.T, p job, shown sign, f func(context.Context, c
 		}
 		f(ctx, end)
 	}()
-	e := s.doIn(ctx, t, p, executortest.New(t, nil))
+	e := s.doIn(ctx, t, p, env)
 	end(nil)
 	<-looked
 	return e

@@ -85,7 +85,10 @@ func Tree(ctx context.Context, c *applying.Cluster, resources []gitops.ResourceS
 		}
 		seen[o.GetUID()] = true
 		n := node(o, judge)
-		n.Health, n.Status, n.Hook = resources[i].Health, resources[i].Status, resources[i].Hook
+		if h := resources[i].Health; h == nil || h.Status != gitops.Missing {
+			n.Health = h
+		}
+		n.Status, n.Hook = resources[i].Status, resources[i].Hook
 		out.Nodes = append(out.Nodes, n)
 		queue = append(queue, o)
 	}
@@ -123,16 +126,14 @@ func KeyOf(o *unstructured.Unstructured) object.Key {
 	return object.Key{Group: gvk.Group, Kind: gvk.Kind, Namespace: o.GetNamespace(), Name: o.GetName()}
 }
 
-// Objects reads the application's own objects as they are; those that aren't there
-// are nil.
+// rootsOf reads the application's own objects as they are; those that aren't there
+// are nil. What is said to be missing is looked for too: what a sync has just created
+// may not have been seen yet, and who asks comes right after it.
 func rootsOf(ctx context.Context, c *applying.Cluster, resources []gitops.ResourceStatus) ([]*unstructured.Unstructured, error) {
 	out := make([]*unstructured.Unstructured, len(resources))
 	var g errgroup.Group
 	g.SetLimit(atOnce)
 	for i, r := range resources {
-		if r.Health != nil && r.Health.Status == gitops.Missing {
-			continue
-		}
 		g.Go(func() error {
 			var err error
 			out[i], err = c.Get(ctx, applying.Named(schema.GroupVersionKind{Group: r.Group, Version: r.Version, Kind: r.Kind}, r.Key))
