@@ -3,7 +3,6 @@ package main
 import (
 	"context"
 	"fmt"
-	"net"
 	"net/url"
 	"strings"
 
@@ -31,7 +30,7 @@ func printLoginLink(ctx context.Context, a *app) error {
 	if err != nil {
 		return fmt.Errorf("the server's address: %w", err)
 	}
-	if ip := net.ParseIP(at.Hostname()); at.Scheme != "http" || at.Hostname() != "localhost" && (ip == nil || !ip.IsLoopback()) {
+	if at.Scheme != "http" || !loopback(at.Hostname()) {
 		return fault.New(fault.Invalid, "%s isn't a server on this machine by plain http; open it in a browser, and log in with a token", s.Server)
 	}
 	client, _, err := a.caller.connect()

@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"net"
 	"net/http"
 	"net/url"
 	"time"
@@ -67,7 +66,7 @@ func fetchable(u *url.URL) error {
 	case u.Scheme != "http":
 		return fmt.Errorf("want an address that begins with https://, not %s://", u.Scheme)
 	}
-	if ip := net.ParseIP(u.Hostname()); ip != nil && ip.IsLoopback() || u.Hostname() == "localhost" {
+	if loopback(u.Hostname()) {
 		return nil
 	}
 	return errors.New("over plain http only this machine is asked; want https://")

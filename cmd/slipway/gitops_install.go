@@ -4,7 +4,6 @@ import (
 	"cmp"
 	"context"
 	"fmt"
-	"net"
 	"net/url"
 
 	"github.com/spf13/cobra"
@@ -111,10 +110,8 @@ func (g *gitOps) token(ctx context.Context, client apiclient.GitOps, agent ref.R
 
 // install prints what installs an agent.
 func (g *gitOps) install(ctx context.Context, i *installFlags) error {
-	if u, err := url.Parse(i.Server); err == nil {
-		if ip := net.ParseIP(u.Hostname()); u.Hostname() == "localhost" || ip != nil && ip.IsLoopback() {
-			fmt.Fprintf(g.shows.err, "Pods can't reach %s, which is this machine alone; --server-url says where they find it.\n", i.Server)
-		}
+	if u, err := url.Parse(i.Server); err == nil && loopback(u.Hostname()) {
+		fmt.Fprintf(g.shows.err, "Pods can't reach %s, which is this machine alone; --server-url says where they find it.\n", i.Server)
 	}
 	if !i.helm {
 		text, err := i.Manifests(ctx)

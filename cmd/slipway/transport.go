@@ -12,11 +12,17 @@ import (
 	"github.com/slipway-cd/slipway/pkg/fault"
 )
 
+// loopback says whether a host is this machine and reached by nobody else.
+func loopback(host string) bool {
+	ip := net.ParseIP(host)
+	return host == "localhost" || ip != nil && ip.IsLoopback()
+}
+
 // here says whether a host is this machine. One that listens everywhere is
 // called by the address that it has told.
 func here(host string) bool {
 	ip := net.ParseIP(host)
-	return ip != nil && (ip.IsLoopback() || ip.IsUnspecified()) || host == "localhost" || strings.HasSuffix(host, ".localhost")
+	return loopback(host) || ip != nil && ip.IsUnspecified() || strings.HasSuffix(host, ".localhost")
 }
 
 // insecure says whether plain HTTP may leave the machine.

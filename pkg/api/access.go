@@ -46,9 +46,10 @@ type asks struct {
 
 // permit is what a caller may of what is asked. What no token of the caller
 // reaches it may not.
-func (a *asks) permit(ctx context.Context, who grants.Caller) (access.Permit, error) {
+func (s *permits) permit(ctx context.Context, a *asks, who grants.Caller) (access.Permit, error) {
 	out := access.Permit{Missing: []string{}}
-	if action.Find(action.Catalogue(), a.Action).Doc == "" {
+	entry := s.grants.Entry(a.Action)
+	if entry.Doc == "" {
 		return out, invalid("there is no action %q; docs/permissions.md lists them", a.Action)
 	}
 	scope := ref.Scope{Account: who.As().Within.Account, Org: a.Org, Project: a.Project}
@@ -56,14 +57,12 @@ func (a *asks) permit(ctx context.Context, who grants.Caller) (access.Permit, er
 		return out, invalid("%s isn't a scope", scope)
 	}
 	t := action.TypeOf(a.Kind)
-	if action.Find(action.Catalogue(), a.Action).Verb != "" && t == "" {
+	if entry.Verb != "" && t == "" {
 		return out, invalid("the action %s is done to documents of a kind; want kind, found %q", a.Action, a.Kind)
 	}
 	d, err := who.Decide(ctx, a.Action, right.Resource{Type: t, Scope: scope, ID: a.ID})
 	out.Allowed, out.By = d.Allowed, d.By
-	for _, p := range d.Missing {
-		out.Missing = append(out.Missing, p.Name)
-	}
+	out.Missing = append(out.Missing, action.Names(d.Missing)...)
 	return out, err
 }
 
@@ -73,7 +72,7 @@ func (s *permits) can(ctx context.Context, in *asks) (*permitAnswer, error) {
 	if in.User != "" || in.ServiceAccount != "" {
 		return nil, invalid("this tells what the caller may; /v1/access/explain tells it of others")
 	}
-	p, err := in.permit(ctx, asker(ctx))
+	p, err := s.permit(ctx, in, asker(ctx))
 	return &permitAnswer{p}, err
 }
 
@@ -82,23 +81,19 @@ func (s *permits) explain(ctx context.Context, in *asks) (*permitAnswer, error) 
 	if err != nil {
 		return nil, err
 	}
-	key := store.EntityKey{Scope: ref.Scope{Account: scope.Account}, Kind: ref.User, ID: in.User}
 	if (in.User == "") == (in.ServiceAccount == "") {
 		return nil, invalid("want one of user and serviceAccount")
 	}
-	if in.User == "" {
-		r, err := ref.Parse(in.ServiceAccount, scope)
-		if err != nil {
-			return nil, invalid("serviceAccount: %w", err)
-		}
-		key = store.EntityKey{Scope: r.Scope, Kind: ref.ServiceAccount, ID: r.ID}
+	key, err := principalOf(in.User, in.ServiceAccount, scope)
+	if err != nil {
+		return nil, err
 	}
 	saved, err := s.Store.Entity(ctx, key)
 	if err != nil {
 		return nil, err
 	}
 	who := s.grants.Caller(store.Identity{Principal: key, Within: ref.Scope{Account: scope.Account}, Since: saved.UpdatedAt}, access.ActorOf(key))
-	p, err := in.permit(ctx, who)
+	p, err := s.permit(ctx, in, who)
 	if err != nil {
 		return nil, err
 	}

@@ -26,6 +26,12 @@ type about interface {
 	about(ctx context.Context, s *Server) (right.Resource, error)
 }
 
+// someOf is what a list is about, whose items are asked about one by one.
+func someOf(on right.Resource, err error) (right.Resource, error) {
+	on.Some = true
+	return on, err
+}
+
 // handle adds an endpoint with the action that it is. Who calls it must be
 // allowed the action before anything else happens; an endpoint whose request
 // says nothing of what it is about doesn't compile, nor does one without an
@@ -51,11 +57,7 @@ func handle[I, O any, P interface {
 
 // describe tells of an endpoint's action in the description.
 func describe(e action.Entry) map[string]any {
-	takes := []string{}
-	for _, p := range e.Any {
-		takes = append(takes, p.Name)
-	}
-	out := map[string]any{"x-action": e.Action, "x-permissions": takes}
+	out := map[string]any{"x-action": e.Action, "x-permissions": action.Names(e.Any)}
 	if e.Verb != "" {
 		out["x-verb"] = e.Verb
 	}

@@ -201,9 +201,7 @@ type listsEntities struct {
 }
 
 func (in *listsEntities) about(ctx context.Context, s *Server) (right.Resource, error) {
-	on, err := in.OfKind.about(ctx, s)
-	on.Some = true
-	return on, err
+	return someOf(in.OfKind.about(ctx, s))
 }
 
 func (s *documents) listEntities(ctx context.Context, in *listsEntities) (*struct{ Body EntityList }, error) {

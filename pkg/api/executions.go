@@ -247,9 +247,7 @@ type listsExecutions struct {
 }
 
 func (in *listsExecutions) about(ctx context.Context, s *Server) (right.Resource, error) {
-	on, err := in.Scoped.about(ctx, s)
-	on.Some = true
-	return on, err
+	return someOf(in.Scoped.about(ctx, s))
 }
 
 func (s *steering) listExecutions(ctx context.Context, in *listsExecutions) (*struct{ Body ExecutionList }, error) {

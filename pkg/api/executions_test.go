@@ -249,12 +249,10 @@ func TestAStepWhoseTaskNobodyHasIsTaskWaiting(t *testing.T) {
 	}
 }
 
-func TestADecisionIsAuditedWithItsRequest(t *testing.T) {
-	t.Parallel()
-	c := serve(t)
-	e := c.run(`pipeline:
+// asking is a pipeline that waits for an approval.
+const asking = `pipeline:
   identifier: ask
-  name: ask
+  name: Ask
   stages:
     - stage:
         identifier: s
@@ -265,13 +263,18 @@ func TestADecisionIsAuditedWithItsRequest(t *testing.T) {
             steps:
               - step:
                   identifier: go
-                  name: go
+                  name: Go on
                   type: HarnessApproval
                   timeout: 1m
                   spec:
                     approvalMessage: go?
                     approvers: {userGroups: [_project_all_users], minimumCount: 1, disallowPipelineExecutor: false}
-`)
+`
+
+func TestADecisionIsAuditedWithItsRequest(t *testing.T) {
+	t.Parallel()
+	c := serve(t)
+	e := c.run(asking)
 	err := c.Watch(t.Context(), e.ID, func(tree api.ExecutionTree) {
 		if tree.Status == plan.ApprovalWaiting {
 			status := c.send("POST", "/v1/executions/"+e.ID+"/nodes/go/approval", `{"action":"APPROVE","comments":"fine"}`, nil, api.RequestIDHeader, "req-7")

@@ -67,6 +67,18 @@ func principalText(p store.EntityKey) string {
 	}
 }
 
+// principalOf is the user, or else the service account, that a request names.
+func principalOf(user, serviceAccount string, scope ref.Scope) (store.EntityKey, error) {
+	if user != "" {
+		return store.EntityKey{Scope: ref.Scope{Account: scope.Account}, Kind: ref.User, ID: user}, nil
+	}
+	r, err := ref.Parse(serviceAccount, scope)
+	if err != nil {
+		return store.EntityKey{}, invalid("serviceAccount: %w", err)
+	}
+	return store.EntityKey{Scope: r.Scope, Kind: ref.ServiceAccount, ID: r.ID}, nil
+}
+
 func (s *Server) tokens() {
 	tags := []string{"Tokens"}
 	handle(s, action.TokenCreate, huma.Operation{
@@ -152,14 +164,11 @@ func granted(ctx context.Context, s *Server, scope ref.Scope, c CreateToken) (ac
 		if err := asker(ctx).Allow(ctx, action.DelegateToken, right.Resource{Scope: scope}); err != nil {
 			return g, err
 		}
-	case c.User != "":
-		g.Principal = store.EntityKey{Scope: ref.Scope{Account: scope.Account}, Kind: ref.User, ID: c.User}
-	case c.ServiceAccount != "":
-		r, err := ref.Parse(c.ServiceAccount, scope)
-		if err != nil {
-			return g, invalid("serviceAccount: %w", err)
+	case named:
+		var err error
+		if g.Principal, err = principalOf(c.User, c.ServiceAccount, scope); err != nil {
+			return g, err
 		}
-		g.Principal = store.EntityKey{Scope: r.Scope, Kind: ref.ServiceAccount, ID: r.ID}
 	}
 	if g.Principal.Kind != "" {
 		if c.Actor != "" {
@@ -295,18 +304,20 @@ func (s *Server) listTokens(ctx context.Context, in *struct {
 	if err != nil {
 		return nil, err
 	}
-	all = slices.DeleteFunc(all, func(t store.AccessToken) bool { return !scope.Covers(t.Scope) })
-	for i, t := range all {
-		mine, err := manages(ctx, t)
+	var mine []store.AccessToken
+	for _, t := range all {
+		if !scope.Covers(t.Scope) {
+			continue
+		}
+		managed, err := manages(ctx, t)
 		if err != nil {
 			return nil, err
 		}
-		if !mine {
-			all[i].ID = "" // left out below
+		if managed {
+			mine = append(mine, t)
 		}
 	}
-	all = slices.DeleteFunc(all, func(t store.AccessToken) bool { return t.ID == "" })
-	part, next, err := paginate(all, func(t store.AccessToken) string { return t.Name + " " + t.ID }, in.Paged)
+	part, next, err := paginate(mine, func(t store.AccessToken) string { return t.Name + " " + t.ID }, in.Paged)
 	if err != nil {
 		return nil, err
 	}

@@ -31,9 +31,7 @@ type listsWaiting struct {
 }
 
 func (in *listsWaiting) about(ctx context.Context, s *Server) (right.Resource, error) {
-	on, err := in.Scoped.about(ctx, s)
-	on.Some = true
-	return on, err
+	return someOf(in.Scoped.about(ctx, s))
 }
 
 func (s *steering) listWaiting(ctx context.Context, in *listsWaiting) (*struct{ Body execution.WaitingList }, error) {

@@ -11,26 +11,7 @@ import (
 func TestWhatWaitsForPeopleIsListed(t *testing.T) {
 	t.Parallel()
 	c := serve(t)
-	e := c.run(`pipeline:
-  identifier: ask
-  name: Ask
-  stages:
-    - stage:
-        identifier: s
-        name: s
-        type: Approval
-        spec:
-          execution:
-            steps:
-              - step:
-                  identifier: go
-                  name: Go on
-                  type: HarnessApproval
-                  timeout: 1m
-                  spec:
-                    approvalMessage: go?
-                    approvers: {userGroups: [_project_all_users], minimumCount: 1, disallowPipelineExecutor: false}
-`)
+	e := c.run(asking)
 	list := func() []execution.Waiting {
 		var l execution.WaitingList
 		if status := c.send("GET", "/v1/waiting"+scope, "", &l); status != 200 {

@@ -75,9 +75,7 @@ func (c *Client) Can(ctx context.Context, a Ask) (access.Permit, error) {
 	q := scoped(a.Scope)
 	q.Set("action", string(a.Action))
 	for name, v := range map[string]string{"kind": string(a.Kind), "id": a.ID, "user": a.Who.User, "serviceAccount": a.Who.ServiceAccount} {
-		if v != "" {
-			q.Set(name, v)
-		}
+		set(q, name, v)
 	}
 	if a.Who == (Who{}) {
 		return get[access.Permit](ctx, c, path("access", "can"), q)

@@ -2,17 +2,18 @@ package catalog
 
 import (
 	"context"
+	"maps"
 
 	"github.com/slipway-cd/slipway/pkg/access"
 	"github.com/slipway-cd/slipway/pkg/access/action"
 	"github.com/slipway-cd/slipway/pkg/access/grants"
 	"github.com/slipway-cd/slipway/pkg/access/rbac"
 	"github.com/slipway-cd/slipway/pkg/access/right"
+	"github.com/slipway-cd/slipway/pkg/document"
 	"github.com/slipway-cd/slipway/pkg/entity"
 	"github.com/slipway-cd/slipway/pkg/fault"
 	"github.com/slipway-cd/slipway/pkg/ref"
 	"github.com/slipway-cd/slipway/pkg/store"
-	"github.com/slipway-cd/slipway/pkg/yamldoc"
 )
 
 // allowed says whether who saves a draft may do so: to what there will be, and
@@ -55,7 +56,7 @@ func (c *Catalog) grantable(ctx context.Context, d Draft, p prepared) error {
 			if _, err := c.Store.Entity(ctx, target); fault.Is(err, fault.NotFound) {
 				at := e.References[min(i, len(e.References)-1)]
 				return fault.New(fault.Invalid, "%s doesn't exist, and a role assignment names what there is", target.Describe()).With(fault.Detail{
-					File: d.File, Path: at.At.Path, Line: at.At.Line, Column: at.At.Column, Severity: "error", Code: "BAD_REFERENCE", Message: target.Describe() + " doesn't exist",
+					File: d.File, Path: at.At.Path, Line: at.At.Line, Column: at.At.Column, Severity: "error", Code: document.BadReference, Message: target.Describe() + " doesn't exist",
 				})
 			} else if err != nil {
 				return err
@@ -82,23 +83,19 @@ func (c *Catalog) grantable(ctx context.Context, d Draft, p prepared) error {
 
 // called is the mail address of a user as it was saved.
 func called(saved store.Entity) string {
-	if e := savedAccess(saved); e != nil && e.User != nil {
+	if e := grants.Decoded(saved); e != nil && e.User != nil {
 		return e.User.Email
 	}
 	return ""
 }
 
-// savedAccess decodes a document about access; nil: there is none.
-func savedAccess(saved store.Entity) *entity.Entity {
-	docs, report := yamldoc.Parse("", saved.YAML)
-	if len(docs) != 1 {
-		return nil
+// savedAccess reads a document about access; nil: there is none.
+func (c *Catalog) savedAccess(ctx context.Context, key store.EntityKey) (*entity.Entity, error) {
+	saved, err := c.Store.Entity(ctx, key)
+	if fault.Is(err, fault.NotFound) {
+		return nil, nil
 	}
-	e := entity.Decode(docs[0], report, entity.Options{Scope: saved.Key.Scope})
-	if report.Failed() {
-		return nil
-	}
-	return e
+	return grants.Decoded(saved), err
 }
 
 // eachAssignment visits the assignment that a draft is, or those that name it.
@@ -127,7 +124,7 @@ func (c *Catalog) eachNaming(ctx context.Context, named store.EntityKey, visit f
 			if err != nil {
 				return err
 			}
-			if e := savedAccess(saved); e != nil && e.RoleAssignment != nil {
+			if e := grants.Decoded(saved); e != nil && e.RoleAssignment != nil {
 				if err := visit(*e.RoleAssignment); err != nil {
 					return err
 				}
@@ -147,11 +144,7 @@ func (c *Catalog) gives(ctx context.Context, a rbac.Assignment, with *entity.Ent
 		if with.Kind == kind && with.Scope == a.Scope && with.Identifier.Value == id {
 			return with, nil
 		}
-		saved, err := c.Store.Entity(ctx, store.EntityKey{Scope: a.Scope, Kind: kind, ID: id})
-		if fault.Is(err, fault.NotFound) {
-			return nil, nil
-		}
-		return savedAccess(saved), err
+		return c.savedAccess(ctx, store.EntityKey{Scope: a.Scope, Kind: kind, ID: id})
 	}
 	if !rbac.BuiltInRole(a.Role, rbac.LevelOf(a.Scope)) {
 		e, err := find(ref.Role, a.Role)
@@ -202,42 +195,31 @@ func (c *Catalog) keepsAdmin(ctx context.Context, account string, changes ...pre
 		}
 		return err
 	}
-	now := func(key store.EntityKey) (*entity.Entity, error) {
-		saved, err := c.Store.Entity(ctx, key)
-		if fault.Is(err, fault.NotFound) {
-			return nil, nil
-		}
-		return savedAccess(saved), err
-	}
+	now := func(key store.EntityKey) (*entity.Entity, error) { return c.savedAccess(ctx, key) }
 	then := func(key store.EntityKey) (*entity.Entity, error) {
 		if e, ok := changed[key]; ok {
 			return e, nil
 		}
 		return now(key)
 	}
-	seen := map[store.EntityKey]bool{}
-	err := c.each(ctx, scope, ref.RoleAssignment, "", func(saved store.Entity) { seen[saved.Key] = true })
+	was := map[store.EntityKey]*entity.Entity{}
+	err := c.each(ctx, scope, ref.RoleAssignment, "", func(saved store.Entity) { was[saved.Key] = grants.Decoded(saved) })
 	if err != nil {
 		return err
 	}
-	for key := range changed {
+	will := maps.Clone(was)
+	for key, e := range changed {
 		if key.Kind == ref.RoleAssignment && key.Scope == scope {
-			seen[key] = true
+			will[key] = e
 		}
 	}
-	for key := range seen {
-		was, err := now(key)
-		if err == nil {
-			err = counted(&before, was, now)
-		}
-		if err != nil {
+	for _, a := range was {
+		if err := counted(&before, a, now); err != nil {
 			return err
 		}
-		will, err := then(key)
-		if err == nil {
-			err = counted(&after, will, then)
-		}
-		if err != nil {
+	}
+	for _, a := range will {
+		if err := counted(&after, a, then); err != nil {
 			return err
 		}
 	}

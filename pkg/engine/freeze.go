@@ -6,7 +6,6 @@ import (
 	"time"
 
 	"github.com/slipway-cd/slipway/pkg/audit"
-	"github.com/slipway-cd/slipway/pkg/fault"
 	"github.com/slipway-cd/slipway/pkg/freeze"
 	"github.com/slipway-cd/slipway/pkg/plan"
 	"github.com/slipway-cd/slipway/pkg/ref"
@@ -135,7 +134,7 @@ func (s *snapshot) frozen(n *plan.Node, state plan.State, at time.Time) (Frozen,
 func (s *snapshot) targets(n *plan.Node, state plan.State) ([]freeze.Target, error) {
 	var out []freeze.Target
 	add := func(service, environment string) error {
-		t, err := s.target(service, environment)
+		t, err := freeze.NewTarget(ref.Ref{Scope: s.execution.Scope, ID: s.execution.Pipeline}, service, environment)
 		out = append(out, t)
 		return err
 	}
@@ -160,15 +159,4 @@ func (s *snapshot) targets(n *plan.Node, state plan.State) ([]freeze.Target, err
 		return nil, err
 	}
 	return out, nil
-}
-
-func (s *snapshot) target(service, environment string) (t freeze.Target, err error) {
-	t.Pipeline = ref.Ref{Scope: s.execution.Scope, ID: s.execution.Pipeline}
-	if t.Service, err = ref.Parse(service, s.execution.Scope); err != nil {
-		return t, fault.Wrap(err, "the service that it deploys")
-	}
-	if t.Environment, err = ref.Parse(environment, s.execution.Scope); err != nil {
-		return t, fault.Wrap(err, "the environment that it deploys to")
-	}
-	return t, nil
 }

@@ -4,7 +4,6 @@ import (
 	"github.com/slipway-cd/slipway/pkg/access"
 	"github.com/slipway-cd/slipway/pkg/fault"
 	"github.com/slipway-cd/slipway/pkg/plan"
-	"github.com/slipway-cd/slipway/pkg/ref"
 )
 
 // permitted refuses a stage that is about to begin, or a loop of one, if whoever
@@ -21,13 +20,11 @@ func (s *snapshot) permitted(n *plan.Node, state plan.State) error {
 	}
 	who := s.r.grants.Caller(*as, access.ActorOf(as.Principal))
 	for _, t := range targets {
-		for kind, name := range map[ref.Kind]ref.Ref{ref.Service: t.Service, ref.Environment: t.Environment} {
-			if err := who.Uses(s.ctx, kind, name); err != nil {
-				if !fault.Is(err, fault.Forbidden) {
-					s.keep(err)
-				}
-				return err
+		if err := who.Deploys(s.ctx, t.Service, t.Environment); err != nil {
+			if !fault.Is(err, fault.Forbidden) {
+				s.keep(err)
 			}
+			return err
 		}
 	}
 	return nil

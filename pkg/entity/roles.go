@@ -248,11 +248,12 @@ func (d roles) assignment(v yamldoc.Value, e *Entity) *rbac.Assignment {
 	a := &rbac.Assignment{Scope: e.Scope}
 	level := rbac.LevelOf(e.Scope)
 	var at yamldoc.Field[string]
+	role := func(v yamldoc.Value) { a.Role = d.given(v, ref.Role, e.Scope, rbac.BuiltInRole(v.Node.Value, level)) }
 	d.Fields(v, document.Merge(d.own(e), document.Keys{
-		"roleIdentifier": func(v yamldoc.Value) { a.Role = d.given(v, ref.Role, e.Scope, rbac.BuiltInRole(v.Node.Value, level)) },
+		"roleIdentifier": role,
 		"roleReference": func(v yamldoc.Value) {
 			d.Fields(v, document.Keys{
-				"identifier": func(v yamldoc.Value) { a.Role = d.given(v, ref.Role, e.Scope, rbac.BuiltInRole(v.Node.Value, level)) },
+				"identifier": role,
 				"scopeLevel": d.Literal(&at, string(level)),
 			})
 			d.Need(v, "identifier")

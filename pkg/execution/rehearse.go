@@ -138,11 +138,9 @@ func (s *Service) frozen(ctx context.Context, r launch.Request, made launch.Plan
 			return
 		}
 		if n.Deploys != nil {
-			service, err := ref.Parse(n.Deploys.Service, r.Scope)
-			environment, wrong := ref.Parse(n.Deploys.Environment, r.Scope)
-			if err == nil && wrong == nil { // others are known when the stage begins
-				stages = append(stages, n)
-				targets = append(targets, freeze.Target{Pipeline: ref.Ref{Scope: r.Scope, ID: r.Pipeline}, Service: service, Environment: environment})
+			t, err := freeze.NewTarget(ref.Ref{Scope: r.Scope, ID: r.Pipeline}, n.Deploys.Service, n.Deploys.Environment)
+			if err == nil { // others are known when the stage begins
+				stages, targets = append(stages, n), append(targets, t)
 			}
 		}
 		for _, c := range n.Children {

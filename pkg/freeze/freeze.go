@@ -12,6 +12,7 @@ import (
 	"slices"
 	"time"
 
+	"github.com/slipway-cd/slipway/pkg/fault"
 	"github.com/slipway-cd/slipway/pkg/ref"
 )
 
@@ -85,6 +86,19 @@ type Target struct {
 	Service     ref.Ref
 	Environment ref.Ref
 	EnvType     string // Production or PreProduction
+}
+
+// NewTarget is what a stage of a pipeline deploys where, by references from the
+// pipeline's scope.
+func NewTarget(pipeline ref.Ref, service, environment string) (t Target, err error) {
+	t.Pipeline = pipeline
+	if t.Service, err = ref.Parse(service, pipeline.Scope); err != nil {
+		return t, fault.Wrap(err, "the service that it deploys")
+	}
+	if t.Environment, err = ref.Parse(environment, pipeline.Scope); err != nil {
+		return t, fault.Wrap(err, "the environment that it deploys to")
+	}
+	return t, nil
 }
 
 // Match is a freeze that is active for a target.

@@ -155,13 +155,9 @@ func targets(n *plan.Node, pipeline ref.Ref) []freeze.Target {
 	if d == nil || d.Late || d.Several || n.Looks {
 		return nil
 	}
-	service, err := ref.Parse(d.ServiceRef, pipeline.Scope)
+	t, err := freeze.NewTarget(pipeline, d.ServiceRef, d.EnvironmentRef)
 	if err != nil {
 		return nil
 	}
-	environment, err := ref.Parse(d.EnvironmentRef, pipeline.Scope)
-	if err != nil {
-		return nil
-	}
-	return []freeze.Target{{Pipeline: pipeline, Service: service, Environment: environment}}
+	return []freeze.Target{t}
 }

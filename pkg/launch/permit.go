@@ -41,10 +41,8 @@ func (l *Launcher) Permitted(ctx context.Context, r Request, made Planned) error
 		return fmt.Errorf("decode the plan of pipeline %s: %w", r.Pipeline, err)
 	}
 	for _, t := range targets(p.Root, r.pipeline()) {
-		for kind, name := range map[ref.Kind]ref.Ref{ref.Service: t.Service, ref.Environment: t.Environment} {
-			if err := who.Uses(ctx, kind, name); err != nil {
-				return fault.Wrap(err, "pipeline %s", r.Pipeline)
-			}
+		if err := who.Deploys(ctx, t.Service, t.Environment); err != nil {
+			return fault.Wrap(err, "pipeline %s", r.Pipeline)
 		}
 	}
 	return nil

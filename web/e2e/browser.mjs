@@ -1,11 +1,14 @@
 // A real Chromium, and a page in it that tells of all that a page of ours must never do.
+import assert from "node:assert/strict";
 import { existsSync, readFileSync } from "node:fs";
 import { createRequire } from "node:module";
+import { after, before, test } from "node:test";
 import { chromium } from "playwright-core";
+import { start } from "./server.mjs";
 
 const axe = readFileSync(createRequire(import.meta.url).resolve("axe-core/axe.min.js"), "utf8");
 
-export async function launch() {
+async function launch() {
   const executablePath =
     process.env.CHROMIUM ??
     ["/usr/bin/chromium", "/usr/bin/chromium-browser", "/usr/bin/google-chrome"].find(existsSync);
@@ -23,7 +26,7 @@ export async function launch() {
 }
 
 /** open gives a page of a new browser profile. wrong has what it did that it must not. */
-export async function open(browser, server, options = {}) {
+async function open(browser, server, options = {}) {
   const context = await browser.newContext({ baseURL: server.url, ...options });
   const wrong = [];
   await context.route(
@@ -72,4 +75,35 @@ export async function open(browser, server, options = {}) {
       return found.violations.map((v) => `${v.id}: ${v.nodes.map((n) => `${n.html} ${n.failureSummary}`).join("\n")}`);
     },
   };
+}
+
+/**
+ * suite gives the tests of a file a browser and a server, which prepare fills. What it returns runs a test on a page of
+ * its own, which must have done nothing that it may not.
+ */
+export function suite(prepare) {
+  let server;
+  let browser;
+  before(async () => {
+    [server, browser] = await Promise.all([start(), launch()]);
+    await prepare(server);
+  });
+  after(async () => {
+    await browser?.close();
+    await server?.stop();
+  });
+  return (name, body, options) =>
+    test(name, async () => {
+      const opened = await open(browser, server, options);
+      try {
+        await body(opened);
+        assert.deepEqual(await opened.wrong(), []);
+      } catch (e) {
+        if (process.env.SHOTS)
+          await opened.page.screenshot({ path: `${process.env.SHOTS}/${name.replace(/\W+/g, "-")}.png` });
+        throw e;
+      } finally {
+        await opened.context.close();
+      }
+    });
 }

@@ -1,15 +1,13 @@
 import assert from "node:assert/strict";
-import { after, before, test } from "node:test";
-import { launch, open } from "./browser.mjs";
-import { pipeline, script, stage, start } from "./server.mjs";
+import { suite } from "./browser.mjs";
+import { pipeline, script, stage } from "./server.mjs";
 
 let server;
-let browser;
 const ran = {};
 const list = "/o/default/p/default_project/executions";
 
-before(async () => {
-  [server, browser] = await Promise.all([start(), launch()]);
+const on = suite(async (started) => {
+  server = started;
   const hostile = "<img src=x onerror=alert(1)>";
   const link = "\\033]8;;javascript:alert(1)\\033\\\\press\\033]8;;\\033\\\\";
   await server.save(
@@ -36,28 +34,6 @@ before(async () => {
   );
   for (const id of ["good", "broken"]) ran[id] = await server.finished((await server.run(id)).id);
 });
-
-after(async () => {
-  await browser?.close();
-  await server?.stop();
-});
-
-/** on runs a test on a page of its own, which must have done nothing that it may not. */
-function on(name, body, options) {
-  test(name, async () => {
-    const opened = await open(browser, server, options);
-    try {
-      await body(opened);
-      assert.deepEqual(await opened.wrong(), []);
-    } catch (e) {
-      if (process.env.SHOTS)
-        await opened.page.screenshot({ path: `${process.env.SHOTS}/${name.replace(/\W+/g, "-")}.png` });
-      throw e;
-    } finally {
-      await opened.context.close();
-    }
-  });
-}
 
 on(
   "a token opens a session, at the page that was asked for, and a log-out ends it",

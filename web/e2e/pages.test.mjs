@@ -1,10 +1,8 @@
 import assert from "node:assert/strict";
-import { after, before, test } from "node:test";
-import { launch, open } from "./browser.mjs";
-import { script, stage, start } from "./server.mjs";
+import { suite } from "./browser.mjs";
+import { script, stage } from "./server.mjs";
 
 let server;
-let browser;
 let deployed;
 const at = "/o/default/p/default_project";
 
@@ -57,8 +55,8 @@ const fleet = `pipeline:
         failureStrategies: [{onFailure: {errors: [AllErrors], action: {type: MarkAsFailure}}}]
 `;
 
-before(async () => {
-  [server, browser] = await Promise.all([start(), launch()]);
+const on = suite(async (started) => {
+  server = started;
   for (const document of [
     machines,
     engine,
@@ -69,28 +67,6 @@ before(async () => {
     await server.save(document);
   deployed = await server.finished((await server.run("fleet")).id);
 });
-
-after(async () => {
-  await browser?.close();
-  await server?.stop();
-});
-
-/** on runs a test on a page of its own, which must have done nothing that it may not. */
-function on(name, body, options) {
-  test(name, async () => {
-    const opened = await open(browser, server, options);
-    try {
-      await body(opened);
-      assert.deepEqual(await opened.wrong(), []);
-    } catch (e) {
-      if (process.env.SHOTS)
-        await opened.page.screenshot({ path: `${process.env.SHOTS}/${name.replace(/\W+/g, "-")}.png` });
-      throw e;
-    } finally {
-      await opened.context.close();
-    }
-  });
-}
 
 on("a service says what runs where, by which deployment, and since when", async ({ page, login, accessible }) => {
   await login(`${at}/services`);

@@ -1,11 +1,9 @@
 import assert from "node:assert/strict";
 import { execFileSync } from "node:child_process";
-import { after, before, test } from "node:test";
-import { launch, open } from "./browser.mjs";
-import { pipeline, program, script, stage, start } from "./server.mjs";
+import { suite } from "./browser.mjs";
+import { pipeline, program, script, stage } from "./server.mjs";
 
 let server;
-let browser;
 const ran = {};
 const project = "/o/default/p/default_project";
 
@@ -15,8 +13,8 @@ const variable = (name, value, type = "String") => `{name: ${name}, type: ${type
 const set = (id, variables) =>
   `inputSet: {name: In ${id}, identifier: ${id}, orgIdentifier: default, projectIdentifier: default_project, pipeline: {identifier: asking, variables: [${variables.join(", ")}]}}\n`;
 
-before(async () => {
-  [server, browser] = await Promise.all([start(), launch()]);
+const on = suite(async (started) => {
+  server = started;
   await server.save(
     pipeline("broken", [stage("build", [script("compile", "echo 'main.c: x is not declared' >&2; exit 3")])]),
   );
@@ -63,28 +61,6 @@ before(async () => {
   ran.done = await server.finished((await server.run("done")).id);
   ran.broken = await server.finished((await server.run("broken")).id);
 });
-
-after(async () => {
-  await browser?.close();
-  await server?.stop();
-});
-
-/** on runs a test on a page of its own, which must have done nothing that it may not. */
-function on(name, body, options) {
-  test(name, async () => {
-    const opened = await open(browser, server, options);
-    try {
-      await body(opened);
-      assert.deepEqual(await opened.wrong(), []);
-    } catch (e) {
-      if (process.env.SHOTS)
-        await opened.page.screenshot({ path: `${process.env.SHOTS}/${name.replace(/\W+/g, "-")}.png` });
-      throw e;
-    } finally {
-      await opened.context.close();
-    }
-  });
-}
 
 on("a failed step's log is read once, however often it is shown", async ({ page, login }) => {
   const asked = [];

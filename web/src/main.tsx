@@ -1,12 +1,18 @@
-import { QueryClient, QueryClientProvider } from "@tanstack/react-query";
+import { QueryCache, QueryClient, QueryClientProvider } from "@tanstack/react-query";
 import { RouterProvider } from "@tanstack/react-router";
 import { StrictMode } from "react";
 import { createRoot } from "react-dom/client";
 import { Problem } from "./lib/api";
+import { whenExpired, whoami } from "./lib/session";
 import { router } from "./routes/router";
 import "./style.css";
 
-const queries = new QueryClient({
+const queries: QueryClient = new QueryClient({
+  queryCache: new QueryCache({
+    onError: (e, query) => {
+      if (query.queryKey[0] !== whoami) whenExpired(queries, e);
+    },
+  }),
   defaultOptions: {
     queries: {
       // What was refused stays refused; a server that is away or busy is asked again.

@@ -205,15 +205,15 @@ func TypeOf(kind ref.Kind) Type {
 	case ref.InputSet, ref.OverlayInputSet:
 		return InputSet
 	case ref.Service:
-		return "SERVICE"
+		return Service
 	case ref.Environment, ref.Infrastructure, ref.Overrides, ref.ServiceOverrides:
 		return Environment
 	case ref.EnvironmentGroup:
 		return "ENVIRONMENT_GROUP"
 	case ref.Connector:
-		return "CONNECTOR"
+		return Connector
 	case ref.Secret:
-		return "SECRET"
+		return Secret
 	case ref.Variable:
 		return "VARIABLE"
 	case ref.Template:

@@ -16,6 +16,18 @@ type Permission struct {
 	Levels string // where it can be had: A for accounts, O for organizations, P for projects
 }
 
+// Word is the last of a permission's name, which says what it lets do.
+func (p Permission) Word() string { return p.Name[strings.LastIndexByte(p.Name, '_')+1:] }
+
+// Names are the names of permissions.
+func Names(all []Permission) []string {
+	out := make([]string, len(all))
+	for i, p := range all {
+		out[i] = p.Name
+	}
+	return out
+}
+
 // Type is a type of resource, spelled as in resource groups.
 type Type string
 
@@ -225,7 +237,7 @@ func of(all []Permission, t Type, verb Verb) []Permission {
 		if p.Type != t {
 			continue
 		}
-		switch word := p.Name[strings.LastIndexByte(p.Name, '_')+1:]; word {
+		switch p.Word() {
 		case "view":
 			if verb == View {
 				out = append(out, p)

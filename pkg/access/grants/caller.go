@@ -86,26 +86,17 @@ func (c Caller) Allow(ctx context.Context, do action.Action, on right.Resource) 
 	if len(d.Missing) == 0 || on.ID == "" || entry.Verb == action.Create || entry.Verb == action.Save {
 		return refusal
 	}
-	if on.Type == "" {
-		on.Type = entry.Type
-	}
-	seen, err := c.Decide(ctx, action.EntityView, on)
+	seen, err := c.Decide(ctx, action.EntityView, on.Of(entry))
 	if err != nil {
 		return err
 	}
 	if seen.Allowed {
 		return refusal
 	}
-	return fault.New(fault.NotFound, "there is no %q in %s that %s may see: it isn't there, or %s is missing", on.ID, on.Scope, c.actor, names(d.Missing))
+	return fault.New(fault.NotFound, "there is no %q in %s that %s may see: it isn't there, or %s is missing", on.ID, on.Scope, c.actor, anyOf(d.Missing))
 }
 
-func names(missing []action.Permission) string {
-	var out []string
-	for _, p := range missing {
-		out = append(out, p.Name)
-	}
-	return strings.Join(out, " or ")
-}
+func anyOf(missing []action.Permission) string { return strings.Join(action.Names(missing), " or ") }
 
 // Decide is Allow as a value, which says why.
 func (c Caller) Decide(ctx context.Context, do action.Action, on right.Resource) (right.Decision, error) {
@@ -122,11 +113,7 @@ func (c Caller) Decide(ctx context.Context, do action.Action, on right.Resource)
 		return right.Decision{}, err
 	}
 	if on.Attribute == nil {
-		t := on.Type
-		if t == "" {
-			t = entry.Type
-		}
-		on.Attribute = c.reader.attributes(ctx, t, on)
+		on.Attribute = c.reader.attributes(ctx, on.Of(entry))
 	}
 	return right.Decide(rights, entry, on), nil
 }
@@ -162,7 +149,15 @@ func (c Caller) Uses(ctx context.Context, kind ref.Kind, name ref.Ref) error {
 	if err != nil || d.Allowed {
 		return err
 	}
-	return fault.New(fault.Forbidden, "%s may not use %s %q of %s: %s is missing", c.actor, kind, name.ID, name.Scope, names(d.Missing))
+	return fault.New(fault.Forbidden, "%s may not use %s %q of %s: %s is missing", c.actor, kind, name.ID, name.Scope, anyOf(d.Missing))
+}
+
+// Deploys says whether what the caller runs may deploy a service to an environment.
+func (c Caller) Deploys(ctx context.Context, service, environment ref.Ref) error {
+	if err := c.Uses(ctx, ref.Service, service); err != nil {
+		return err
+	}
+	return c.Uses(ctx, ref.Environment, environment)
 }
 
 // Covers refuses to give what the caller doesn't have: each of the rights must
@@ -195,9 +190,9 @@ func reach(e right.Extent) string {
 func shown(all []action.Permission) string {
 	const most = 5
 	if len(all) > most {
-		return fmt.Sprintf("%s, and %d more", names(all[:most]), len(all)-most)
+		return fmt.Sprintf("%s, and %d more", anyOf(all[:most]), len(all)-most)
 	}
-	return strings.ReplaceAll(names(all), " or ", ", ")
+	return strings.Join(action.Names(all), ", ")
 }
 
 // Everything says whether the caller may do everything in an account.

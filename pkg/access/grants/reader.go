@@ -194,7 +194,7 @@ func (r *Reader) principal(ctx context.Context, at *known, key store.EntityKey) 
 		return principal{}, err
 	}
 	p := principal{saved: saved}
-	if e := decoded(saved); e == nil || e.Kind == ref.User && e.User == nil {
+	if e := Decoded(saved); e == nil || e.Kind == ref.User && e.User == nil {
 		p = principal{} // which may do nothing
 	} else {
 		p.user = e.User
@@ -245,7 +245,7 @@ func (r *Reader) list(ctx context.Context, scope ref.Scope, kind ref.Kind) ([]*e
 			return nil, err
 		}
 		for _, saved := range list {
-			if e := decoded(saved); e != nil {
+			if e := Decoded(saved); e != nil {
 				out = append(out, e)
 			}
 		}
@@ -255,8 +255,9 @@ func (r *Reader) list(ctx context.Context, scope ref.Scope, kind ref.Kind) ([]*e
 	}
 }
 
-// decoded reads a document. One that can't be read gives nothing, to nobody.
-func decoded(saved store.Entity) *entity.Entity {
+// Decoded reads a document about access as it was saved; nil: there is none, or it
+// can't be read, and so gives nothing to nobody.
+func Decoded(saved store.Entity) *entity.Entity {
 	docs, report := yamldoc.Parse("", saved.YAML)
 	if len(docs) != 1 {
 		return nil
@@ -270,12 +271,12 @@ func decoded(saved store.Entity) *entity.Entity {
 
 // attributes gives the attributes of what an action is done to, as its document
 // says them.
-func (r *Reader) attributes(ctx context.Context, t action.Type, on right.Resource) func(string) []string {
+func (r *Reader) attributes(ctx context.Context, on right.Resource) func(string) []string {
 	kinds := map[action.Type]ref.Kind{
 		action.Pipeline: ref.Pipeline, action.Service: ref.Service, action.Environment: ref.Environment, action.Connector: ref.Connector,
 		action.Secret: ref.Secret, "ENVIRONMENT_GROUP": ref.EnvironmentGroup,
 	}
-	kind, ok := kinds[t]
+	kind, ok := kinds[on.Type]
 	if !ok || on.ID == "" {
 		return nil
 	}

@@ -47,28 +47,17 @@ func builtIns() []builtIn {
 
 // executes says whether _pipeline_executor has a permission.
 func executes(p action.Permission, _ Level) bool {
-	verb := p.Name[strings.LastIndexByte(p.Name, '_')+1:]
+	verb := p.Word()
 	switch p.Type {
 	case "RESOURCEGROUP", "PROJECT", "USER", "USERGROUP", "ROLE", action.InputSet:
 		return verb == "view"
-	case "SECRET", "CONNECTOR", action.Environment, "SERVICE", "ENVIRONMENT_GROUP", "TEMPLATE", "FILE":
+	case action.Secret, action.Connector, action.Environment, action.Service, "ENVIRONMENT_GROUP", "TEMPLATE", "FILE":
 		return verb == "view" || verb == "access"
 	case action.Pipeline:
 		return verb == "view" || verb == "execute"
 	default:
 		return false
 	}
-}
-
-// BuiltInRoles lists the roles that are there without being saved, of a level.
-func BuiltInRoles(level Level) []Role {
-	var out []Role
-	for _, b := range builtIns() {
-		if r, known := builtInRole(b.id, level); known {
-			out = append(out, r)
-		}
-	}
-	return out
 }
 
 // BuiltInRole says whether there is a role without its being saved that is
@@ -102,9 +91,9 @@ func builtInRole(id string, level Level) (Role, bool) {
 	return Role{}, false
 }
 
-// BuiltInGroups are the resource groups that are there without being saved, of
+// builtInGroups are the resource groups that are there without being saved, of
 // a scope.
-func BuiltInGroups(scope ref.Scope) []Group {
+func builtInGroups(scope ref.Scope) []Group {
 	all := func(id string, children bool) Group {
 		return Group{ID: id, All: true, Within: []right.Extent{{Scope: scope, Children: children}}}
 	}
@@ -119,7 +108,7 @@ func BuiltInGroups(scope ref.Scope) []Group {
 }
 
 func builtInGroup(id string, scope ref.Scope) (Group, bool) {
-	for _, g := range BuiltInGroups(scope) {
+	for _, g := range builtInGroups(scope) {
 		if g.ID == id {
 			return g, true
 		}

@@ -5,6 +5,7 @@
 package right
 
 import (
+	"cmp"
 	"slices"
 	"strings"
 
@@ -26,6 +27,13 @@ type Resource struct {
 	Attribute func(name string) []string
 }
 
+// Of is a resource as an action is done to it: of the type that the action's
+// entry says, unless it has one.
+func (on Resource) Of(do action.Entry) Resource {
+	on.Type = cmp.Or(on.Type, do.Type)
+	return on
+}
+
 // Selector is a part of the resources of a right: those of a type, of which it
 // may want some by their identifiers, or those whose attribute has one of some
 // values.
@@ -36,9 +44,9 @@ type Selector struct {
 	Values    []string
 }
 
-func (s Selector) has(t action.Type, on Resource) bool {
+func (s Selector) has(on Resource) bool {
 	switch {
-	case s.Type != t:
+	case s.Type != on.Type:
 		return false
 	case on.Some:
 		return true
@@ -48,7 +56,7 @@ func (s Selector) has(t action.Type, on Resource) bool {
 		}
 		for _, have := range on.Attribute(s.Attribute) {
 			key, _, _ := strings.Cut(have, ":")
-			if slices.Contains(s.Values, have) || s.Attribute == "tag" && slices.Contains(s.Values, key) {
+			if slices.Contains(s.Values, have) || s.Attribute == Tag && slices.Contains(s.Values, key) {
 				return true
 			}
 		}
@@ -141,27 +149,21 @@ type Decision struct {
 // Free says whether an action takes no permission that is known before its
 // handler asks, once it knows what for.
 func Free(do action.Entry, on Resource) bool {
-	t := on.Type
-	if t == "" {
-		t = do.Type
-	}
-	return len(do.Takes(t)) == 0 && (do.Verb == "" || t == "")
+	on = on.Of(do)
+	return len(do.Takes(on.Type)) == 0 && (do.Verb == "" || on.Type == "")
 }
 
 // Decide says whether rights allow an action on a resource. It reads nothing
 // but what it is given: the same rights give the same decision.
 func Decide(rights []Right, do action.Entry, on Resource) Decision {
-	t := on.Type
-	if t == "" {
-		t = do.Type
-	}
-	wanted := do.Takes(t)
-	if Free(do, on) {
-		return Decision{Allowed: true}
+	on = on.Of(do)
+	wanted := do.Takes(on.Type)
+	if len(wanted) == 0 {
+		return Decision{Allowed: Free(do, on)}
 	}
 	for _, r := range rights {
 		for _, p := range wanted {
-			if r.allows(p, t, on) {
+			if r.allows(p, on) {
 				return Decision{Allowed: true, By: r.By}
 			}
 		}
@@ -169,10 +171,10 @@ func Decide(rights []Right, do action.Entry, on Resource) Decision {
 	return Decision{Missing: wanted}
 }
 
-func (r Right) allows(p action.Permission, t action.Type, on Resource) bool {
+func (r Right) allows(p action.Permission, on Resource) bool {
 	return r.Permissions.Has(p) &&
 		slices.ContainsFunc(r.Within, func(e Extent) bool { return e.has(on.Scope) }) &&
-		(len(r.Only) == 0 || slices.ContainsFunc(r.Only, func(s Selector) bool { return s.has(t, on) }))
+		(len(r.Only) == 0 || slices.ContainsFunc(r.Only, func(s Selector) bool { return s.has(on) }))
 }
 
 // Refusal is the error of a decision that doesn't allow: it names who was
@@ -184,9 +186,5 @@ func (d Decision) Refusal(actor string, on Resource) error {
 	if len(d.Missing) == 0 {
 		return fault.New(fault.Forbidden, "%s is disabled, or isn't there any more", actor)
 	}
-	names := make([]string, len(d.Missing))
-	for i, p := range d.Missing {
-		names[i] = p.Name
-	}
-	return fault.New(fault.Forbidden, "%s may not do this in %s: %s is missing", actor, on.Scope, strings.Join(names, " or "))
+	return fault.New(fault.Forbidden, "%s may not do this in %s: %s is missing", actor, on.Scope, strings.Join(action.Names(d.Missing), " or "))
 }

@@ -1,18 +1,6 @@
 import { expect, test } from "vitest";
 import type { TreeNode } from "./api";
-import { compared, pairs } from "./compare";
-
-const shown = (before: string, after: string) =>
-  compared(before, after)
-    .map((l) => `${{ both: " ", before: "-", after: "+" }[l.in]}${l.text}`)
-    .join("\n");
-
-test("two texts are compared line by line", () => {
-  expect(shown("a\nb\nc\n", "a\nx\nc\nd\n")).toBe(" a\n-b\n+x\n c\n+d");
-  expect(shown("", "a\n")).toBe("+a");
-  expect(shown("a\n", "")).toBe("-a");
-  expect(shown("same\n", "same\n")).toBe(" same");
-});
+import { pairs } from "./compare";
 
 test("steps are paired by where they stand, those first whose times differ most", () => {
   const step = (name: string, seconds: number): TreeNode => ({

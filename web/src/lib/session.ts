@@ -1,20 +1,26 @@
-import { useQuery, useQueryClient } from "@tanstack/react-query";
+import { type QueryClient, useQuery, useQueryClient } from "@tanstack/react-query";
 import { call, Problem, type Whoami } from "./api";
+
+/** whoami is the key of the query that useWhoami makes. */
+export const whoami = "whoami";
 
 /** useWhoami is who is logged in; its problem has the status 401 if nobody is. */
 export function useWhoami() {
   return useQuery({
-    queryKey: ["whoami"],
+    queryKey: [whoami],
     queryFn: ({ signal }) => call<Whoami>("/v1/whoami", { signal }),
     staleTime: 60_000,
     refetchOnWindowFocus: true,
   });
 }
 
-/** useExpired has the page find out that the session is over when a request of its says so. */
+/** whenExpired has the page find out that the session is over when a request says so. */
+export function whenExpired(queries: QueryClient, e: unknown) {
+  if (e instanceof Problem && e.status === 401) void queries.invalidateQueries({ queryKey: [whoami] });
+}
+
+/** useExpired is whenExpired for what isn't a query: those are looked at where they are kept. */
 export function useExpired() {
   const queries = useQueryClient();
-  return (e: unknown) => {
-    if (e instanceof Problem && e.status === 401) void queries.invalidateQueries({ queryKey: ["whoami"] });
-  };
+  return (e: unknown) => whenExpired(queries, e);
 }

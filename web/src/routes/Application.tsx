@@ -1,6 +1,5 @@
 import { useQuery, useQueryClient } from "@tanstack/react-query";
 import { useSearch } from "@tanstack/react-router";
-import { useEffect } from "react";
 import { stringify } from "yaml";
 import { call, type Schemas } from "../lib/api";
 import {
@@ -21,13 +20,13 @@ import {
   wrong,
 } from "../lib/gitops";
 import { nameOf } from "../lib/scope";
-import { useExpired } from "../lib/session";
 import { Confirm } from "../ui/Confirm";
 import { Diff } from "../ui/Diff";
-import { Facts, Head, Parts, usePlace } from "../ui/Document";
+import { Head, Parts, usePlace } from "../ui/Document";
+import { Facts } from "../ui/Facts";
 import { Go, useSet } from "../ui/Go";
 import { List, Table } from "../ui/List";
-import { Loading, ProblemCard, Title } from "../ui/states";
+import { Awaited, Loading, ProblemCard } from "../ui/states";
 import { Ago } from "../ui/Time";
 import { Word } from "../ui/Word";
 import { Yaml } from "../ui/Yaml";
@@ -43,27 +42,13 @@ export function Application() {
   const { scope, params } = usePlace();
   const { agent = "", name = "" } = params;
   const of: Of = { scope, agent, name };
-  const expired = useExpired();
   const { data, error, refetch } = useQuery({
     queryKey: ["application", of],
     queryFn: ({ signal }) => call<App>(pathOfApp(of), { query: { ...scope }, signal }),
     refetchInterval: 5000,
   });
-  // biome-ignore lint/correctness/useExhaustiveDependencies: it only looks at the error
-  useEffect(() => expired(error), [error]);
   if (!data) {
-    return (
-      <main id="main">
-        {error ? (
-          <>
-            <Title text={name} />
-            <ProblemCard problem={error} again={() => void refetch()} />
-          </>
-        ) : (
-          <Loading what="the application" rows={10} />
-        )}
-      </main>
-    );
+    return <Awaited title={name} what="the application" rows={10} problem={error} again={() => void refetch()} />;
   }
   const s = data.summary;
   return (
@@ -431,28 +416,14 @@ export function ApplicationSet() {
   const { scope, params } = usePlace();
   const { agent = "", name = "" } = params;
   const of: Of = { scope, agent, name, set: true };
-  const expired = useExpired();
   const act = useAct(of);
   const { data, error, refetch } = useQuery({
     queryKey: ["application", of],
     queryFn: ({ signal }) => call<Schemas["GitOpsApplicationSet"]>(pathOfApp(of), { query: { ...scope }, signal }),
     refetchInterval: 10_000,
   });
-  // biome-ignore lint/correctness/useExhaustiveDependencies: it only looks at the error
-  useEffect(() => expired(error), [error]);
   if (!data) {
-    return (
-      <main id="main">
-        {error ? (
-          <>
-            <Title text={name} />
-            <ProblemCard problem={error} again={() => void refetch()} />
-          </>
-        ) : (
-          <Loading what="the application set" />
-        )}
-      </main>
-    );
+    return <Awaited title={name} what="the application set" problem={error} again={() => void refetch()} />;
   }
   return (
     <main id="main">

@@ -1,18 +1,17 @@
 import { useQuery } from "@tanstack/react-query";
 import { Link, useParams } from "@tanstack/react-router";
-import { useEffect } from "react";
 import { call, type ExecutionList, type ExecutionTree, Problem, part } from "../lib/api";
-import { compared, pairs } from "../lib/compare";
-import { useExpired } from "../lib/session";
+import { pairs } from "../lib/compare";
+import { diff } from "../lib/diff";
 import { duration } from "../lib/time";
+import { Diff } from "../ui/Diff";
 import { Status } from "../ui/Status";
-import { Empty, Loading, ProblemCard, Title } from "../ui/states";
+import { Awaited, Empty, Title } from "../ui/states";
 import { Ago, Took } from "../ui/Time";
 
 /** Compare shows in what an execution differs from another one of its pipeline; "last" is the last that succeeded. */
 export function Compare() {
   const { execution, other } = useParams({ from: "/x/$execution/compare/$other" });
-  const expired = useExpired();
   const both = useQuery({
     queryKey: ["compare", execution, other],
     queryFn: async ({ signal }) => {
@@ -22,20 +21,9 @@ export function Compare() {
     },
   });
   const { error } = both;
-  // biome-ignore lint/correctness/useExhaustiveDependencies: it only looks at the error
-  useEffect(() => expired(error), [error]);
   if (!both.data) {
     return (
-      <main id="main">
-        {error ? (
-          <>
-            <Title text="Compare" />
-            <ProblemCard problem={error} again={() => void both.refetch()} />
-          </>
-        ) : (
-          <Loading what="both executions" rows={10} />
-        )}
-      </main>
+      <Awaited title="Compare" what="both executions" rows={10} problem={error} again={() => void both.refetch()} />
     );
   }
   const { before, after } = both.data;
@@ -71,9 +59,9 @@ async function lastSuccess(of: ExecutionTree, signal: AbortSignal): Promise<stri
 }
 
 function Differences({ before, after }: { before: ExecutionTree; after: ExecutionTree }) {
-  const lines = compared(before.inputs ?? "", after.inputs ?? "");
+  const inputs = diff(before.inputs ?? "", after.inputs ?? "");
   const versions = (e: ExecutionTree) => (e.templates ?? []).map((t) => `${t.template} ${t.version}\n`).join("");
-  const templates = compared(versions(before), versions(after));
+  const templates = diff(versions(before), versions(after));
   return (
     <>
       <div className="scroll">
@@ -111,11 +99,11 @@ function Differences({ before, after }: { before: ExecutionTree; after: Executio
         </table>
       </div>
       <h2>Inputs</h2>
-      <Lines lines={lines} none="Neither had inputs." />
-      {templates.length > 0 && (
+      {inputs ? <Diff text={inputs} label="Lines" /> : <p className="empty">Neither had inputs.</p>}
+      {templates && (
         <>
           <h2>Templates</h2>
-          <Lines lines={templates} none="" />
+          <Diff text={templates} label="Lines" />
         </>
       )}
       <h2>Steps</h2>
@@ -152,23 +140,5 @@ function Differences({ before, after }: { before: ExecutionTree; after: Executio
         </table>
       </div>
     </>
-  );
-}
-
-/** Lines are two texts in one: what only the first has is marked by -, what only the second has by +. */
-function Lines({ lines, none }: { lines: ReturnType<typeof compared>; none: string }) {
-  if (lines.length === 0) return <p className="empty">{none}</p>;
-  return (
-    <section className="yaml" aria-label="Lines" tabIndex={0}>
-      {lines.map((l, i) =>
-        l.in === "both" ? (
-          <div key={String(i)}>{`  ${l.text}`}</div>
-        ) : l.in === "before" ? (
-          <del key={String(i)}>{`- ${l.text}`}</del>
-        ) : (
-          <ins key={String(i)}>{`+ ${l.text}`}</ins>
-        ),
-      )}
-    </section>
   );
 }

@@ -1,6 +1,7 @@
 import type { Schemas } from "../lib/api";
 import { nameOf } from "../lib/scope";
-import { Facts, Parts, usePlace } from "../ui/Document";
+import { Parts, usePlace } from "../ui/Document";
+import { Facts } from "../ui/Facts";
 import { List } from "../ui/List";
 import { Title } from "../ui/states";
 import { Ago } from "../ui/Time";

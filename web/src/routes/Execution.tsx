@@ -9,7 +9,7 @@ import { exact } from "../lib/time";
 import { type Failure, failures, find, grown, opening, same, title } from "../lib/tree";
 import { PipelineLink } from "../ui/PipelineLink";
 import { Status } from "../ui/Status";
-import { Copy, Loading, ProblemCard, Title } from "../ui/states";
+import { Awaited, Copy, ProblemCard, Title } from "../ui/states";
 import { Ago, Took } from "../ui/Time";
 import { Actions } from "./Actions";
 import { NodePanel } from "./NodePanel";
@@ -46,18 +46,7 @@ export function ExecutionPage() {
   useFailureKeys(failed, selection.node, (node) => select({ node, line: undefined, attempt: undefined }));
 
   if (!tree) {
-    return (
-      <main id="main">
-        {problem ? (
-          <>
-            <Title text="Execution" />
-            <ProblemCard problem={problem} again={live.refresh} />
-          </>
-        ) : (
-          <Loading what="the execution" rows={10} />
-        )}
-      </main>
-    );
+    return <Awaited title="Execution" what="the execution" rows={10} problem={problem} again={live.refresh} />;
   }
   const at = selection.node && selection.node !== "auto" ? find(tree.root, selection.node)?.node : opening(tree);
   const more = async (n: TreeNode) => {

@@ -1,10 +1,8 @@
 import { keepPreviousData, useInfiniteQuery } from "@tanstack/react-query";
 import { useNavigate, useParams, useSearch } from "@tanstack/react-router";
-import { useEffect } from "react";
 import { call, type ExecutionList } from "../lib/api";
 import { begin, groups, sinces } from "../lib/filters";
 import { nameOf } from "../lib/scope";
-import { useExpired } from "../lib/session";
 import { ended, lookOf, statuses } from "../lib/status";
 import { Runs } from "../ui/Runs";
 import { Empty, Loading, ProblemCard, Title } from "../ui/states";
@@ -19,7 +17,6 @@ interface Filter {
 export function Executions() {
   const { org, project } = useParams({ strict: false }) as { org?: string; project?: string };
   const filter = useSearch({ strict: false }) as Filter;
-  const expired = useExpired();
   const list = useInfiniteQuery({
     queryKey: ["executions", org, project, filter],
     queryFn: ({ pageParam, signal }) =>
@@ -45,8 +42,6 @@ export function Executions() {
     },
   });
   const { error } = list;
-  // biome-ignore lint/correctness/useExhaustiveDependencies: it only looks at the error
-  useEffect(() => expired(error), [error]);
   const executions = list.data?.pages.flatMap((p) => p.executions) ?? [];
   return (
     <main id="main">

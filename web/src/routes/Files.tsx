@@ -1,14 +1,13 @@
 import { useQuery, useQueryClient } from "@tanstack/react-query";
 import { useSearch } from "@tanstack/react-router";
-import { useEffect } from "react";
 import { call, type Schemas } from "../lib/api";
 import { nameOf } from "../lib/scope";
-import { useExpired } from "../lib/session";
 import { Confirm } from "../ui/Confirm";
-import { Facts, Head, usePlace } from "../ui/Document";
+import { Head, usePlace } from "../ui/Document";
+import { Facts } from "../ui/Facts";
 import { Go } from "../ui/Go";
 import { List } from "../ui/List";
-import { Loading, ProblemCard, Title } from "../ui/states";
+import { Awaited, Title } from "../ui/states";
 import { Ago } from "../ui/Time";
 import { Yaml } from "../ui/Yaml";
 
@@ -119,26 +118,12 @@ function textOf(content: Uint8Array<ArrayBuffer>): string | undefined {
 export function FilePage() {
   const { scope } = usePlace();
   const { path: name = "" } = useSearch({ strict: false }) as { path?: string };
-  const expired = useExpired();
   const { data, error, refetch } = useQuery({
     queryKey: ["file", scope, name],
     queryFn: ({ signal }) => call<Schemas["FileContent"]>(path, { query: { ...scope, path: name }, signal }),
   });
-  // biome-ignore lint/correctness/useExhaustiveDependencies: it only looks at the error
-  useEffect(() => expired(error), [error]);
   if (!data) {
-    return (
-      <main id="main">
-        {error ? (
-          <>
-            <Title text={name} />
-            <ProblemCard problem={error} again={() => void refetch()} />
-          </>
-        ) : (
-          <Loading what="the file" />
-        )}
-      </main>
-    );
+    return <Awaited title={name} what="the file" problem={error} again={() => void refetch()} />;
   }
   const content = Uint8Array.from(atob(data.content), (c) => c.charCodeAt(0));
   const text = textOf(content);

@@ -1,10 +1,8 @@
 import { type UseQueryResult, useQuery } from "@tanstack/react-query";
 import { Link, useParams } from "@tanstack/react-router";
-import { useEffect } from "react";
 import { call, type Execution, type ExecutionList, type Scope, type Waiting, type WaitingList } from "../lib/api";
 import { begin, failed, running } from "../lib/filters";
 import { nameOf } from "../lib/scope";
-import { useExpired } from "../lib/session";
 import { PipelineLink } from "../ui/PipelineLink";
 import { Runs } from "../ui/Runs";
 import { Status } from "../ui/Status";
@@ -15,7 +13,6 @@ import { Ago } from "../ui/Time";
 export function Home() {
   const scope = useParams({ from: "/o/$org/p/$project" });
   const { org, project } = scope;
-  const expired = useExpired();
   const waiting = useQuery({
     queryKey: ["waiting", org, project],
     queryFn: ({ signal }) => call<WaitingList>("/v1/waiting", { query: { org, project }, signal }),
@@ -25,8 +22,6 @@ export function Home() {
   const failures = useList(scope, failed, "24h");
   const lists = [waiting, runs, failures];
   const error = lists.find((l) => l.error)?.error;
-  // biome-ignore lint/correctness/useExhaustiveDependencies: it only looks at the error
-  useEffect(() => expired(error), [error]);
   const waits = waiting.data?.waiting ?? [];
   const others = (runs.data?.executions ?? []).filter((e) => !waits.some((w) => w.execution === e.id));
   const quiet =

@@ -6,7 +6,7 @@ import { textAt } from "../lib/yaml";
 import { Confirm } from "../ui/Confirm";
 import { DocumentPage, Documents, Parts, usePlace } from "../ui/Document";
 import { Go } from "../ui/Go";
-import { Loading, ProblemCard, Title } from "../ui/states";
+import { Finding, Loading, ProblemCard, Title } from "../ui/states";
 import { Yaml } from "../ui/Yaml";
 
 /** InputSets lists a scope's input sets and overlays, of all pipelines. */
@@ -83,8 +83,7 @@ function Fit({ kind, pipeline, id }: { kind: string; pipeline: string; id: strin
       <ul>
         {set.wrong.map((w) => (
           <li key={`${w.path} ${w.message}`}>
-            {w.path && <code>{w.path}</code>} {w.line ? `line ${w.line}: ` : ""}
-            {w.message}
+            <Finding of={w} />
           </li>
         ))}
       </ul>

@@ -2,7 +2,7 @@ import { useQueryClient } from "@tanstack/react-query";
 import { Navigate, useRouter, useSearch } from "@tanstack/react-router";
 import { type FormEvent, useEffect, useRef, useState } from "react";
 import { call, Problem, type Whoami } from "../lib/api";
-import { useWhoami } from "../lib/session";
+import { useWhoami, whoami } from "../lib/session";
 import { ProblemCard, Title } from "../ui/states";
 
 /** Login is the page /login; who is logged in goes on to where they wanted to. */
@@ -36,7 +36,7 @@ function useEntered() {
         `The ${what} is right, but this browser didn't keep the session: it has to take cookies of this address, which is by https or on this machine.`,
       );
     });
-    queries.setQueryData(["whoami"], me);
+    queries.setQueryData([whoami], me);
     await queries.invalidateQueries();
     await router.invalidate();
   };

@@ -1,12 +1,10 @@
 import { useInfiniteQuery, useQuery } from "@tanstack/react-query";
 import { Link, useNavigate, useParams, useSearch } from "@tanstack/react-router";
-import { useEffect } from "react";
 import { call, type Entity, type ExecutionList, part } from "../lib/api";
 import { nameOf } from "../lib/scope";
-import { useExpired } from "../lib/session";
 import { ended } from "../lib/status";
 import { Runs } from "../ui/Runs";
-import { Empty, Loading, ProblemCard, Title } from "../ui/states";
+import { Awaited, Empty, Loading, ProblemCard, Title } from "../ui/states";
 import { Tabs } from "../ui/Tabs";
 import { Ago } from "../ui/Time";
 import { useKey } from "../ui/useKey";
@@ -34,29 +32,17 @@ export function PipelinePage() {
   const { tab = "runs", line } = useSearch({ from: "/o/$org/p/$project/pipelines/$pipeline" });
   const { org, project, pipeline } = of;
   const navigate = useNavigate({ from: "/o/$org/p/$project/pipelines/$pipeline" });
-  const expired = useExpired();
   const saved = useQuery({
     queryKey: ["entity", "pipeline", org, project, pipeline],
     queryFn: ({ signal }) =>
       call<Entity>(`/v1/entities/pipeline/${part(pipeline)}`, { query: { org, project }, signal }),
   });
   const { error } = saved;
-  // biome-ignore lint/correctness/useExhaustiveDependencies: it only looks at the error
-  useEffect(() => expired(error), [error]);
   useKey("r", () => void navigate({ to: "/o/$org/p/$project/pipelines/$pipeline/run", params: of, search: {} }));
   const e = saved.data;
   if (!e) {
     return (
-      <main id="main">
-        {error ? (
-          <>
-            <Title text={pipeline} />
-            <ProblemCard problem={error} again={() => void saved.refetch()} />
-          </>
-        ) : (
-          <Loading what="the pipeline" rows={10} />
-        )}
-      </main>
+      <Awaited title={pipeline} what="the pipeline" rows={10} problem={error} again={() => void saved.refetch()} />
     );
   }
   const select = (search: { tab?: PipelineTab; line?: number }) => void navigate({ to: ".", search, replace: true });

@@ -3,7 +3,7 @@ import { Link } from "@tanstack/react-router";
 import { useState } from "react";
 import { call, type EntityList, type FireList, type InputSetList, part } from "../lib/api";
 import { Go } from "../ui/Go";
-import { Empty, Loading, ProblemCard } from "../ui/states";
+import { Empty, Finding, Loading, ProblemCard } from "../ui/states";
 import { Ago } from "../ui/Time";
 import type { Of } from "./Pipeline";
 
@@ -46,8 +46,7 @@ export function InputSets({ of: { org, project, pipeline } }: { of: Of }) {
                 {s.valid ? "yes" : "no"}
                 {s.wrong.map((w) => (
                   <div key={`${w.path} ${w.line} ${w.message}`} className="why">
-                    {w.path && <code>{w.path}</code>} {w.line ? `line ${w.line}: ` : ""}
-                    {w.message}
+                    <Finding of={w} />
                   </div>
                 ))}
               </td>

@@ -1,9 +1,7 @@
 import { keepPreviousData, useInfiniteQuery, useQuery } from "@tanstack/react-query";
 import { Link, useParams } from "@tanstack/react-router";
-import { useEffect } from "react";
 import { call, type Entity, type EntityList, type Execution, type ExecutionList } from "../lib/api";
 import { nameOf } from "../lib/scope";
-import { useExpired } from "../lib/session";
 import { Status } from "../ui/Status";
 import { Empty, Loading, ProblemCard, Title } from "../ui/states";
 import { Ago } from "../ui/Time";
@@ -17,7 +15,6 @@ const shown = 10;
 /** Pipelines is the list of a project's pipelines, by identifier, with their last executions. */
 export function Pipelines() {
   const { org, project } = useParams({ from: "/o/$org/p/$project/pipelines" });
-  const expired = useExpired();
   const list = useInfiniteQuery({
     queryKey: ["entities", "pipeline", org, project],
     queryFn: ({ pageParam, signal }) =>
@@ -32,8 +29,6 @@ export function Pipelines() {
     refetchInterval: 5000,
   });
   const { error } = list;
-  // biome-ignore lint/correctness/useExhaustiveDependencies: it only looks at the error
-  useEffect(() => expired(error), [error]);
   const pipelines = list.data?.pages.flatMap((p) => p.entities) ?? [];
   return (
     <main id="main">

@@ -1,13 +1,12 @@
 import { keepPreviousData, useQuery } from "@tanstack/react-query";
 import { Link, useNavigate, useParams, useSearch } from "@tanstack/react-router";
-import { type FormEvent, useEffect, useMemo, useRef, useState } from "react";
+import { type FormEvent, useEffect, useMemo, useState } from "react";
 import {
   call,
   type Execution,
   type ExecutionTree,
   type InputSetList,
   type MergedInputs,
-  newKey,
   type PipelineInputs,
   Problem,
   part,
@@ -15,7 +14,7 @@ import {
   type StartExecution,
 } from "../lib/api";
 import { nameOf } from "../lib/scope";
-import { useExpired } from "../lib/session";
+import { useOnce } from "../lib/useOnce";
 import { useSettled } from "../lib/useSettled";
 import { Loading, ProblemCard, Title } from "../ui/states";
 import { Tabs } from "../ui/Tabs";
@@ -33,7 +32,6 @@ const views: [RunView, string][] = [
 export function RunPage() {
   const of = useParams({ from: at });
   const { fromExecution: from } = useSearch({ from: at });
-  const expired = useExpired();
   const { org, project, pipeline } = of;
   const asked = useQuery({
     queryKey: ["inputs", org, project, pipeline],
@@ -47,8 +45,6 @@ export function RunPage() {
     staleTime: Number.POSITIVE_INFINITY,
   });
   const error = asked.error ?? before.error;
-  // biome-ignore lint/correctness/useExhaustiveDependencies: it only looks at the error
-  useEffect(() => expired(error), [error]);
   const ready = asked.data && (from === undefined || before.data);
   return (
     <main id="main" className="run">
@@ -216,41 +212,28 @@ function bodyOf(
 /** useStart starts a run once, however often the same is sent: the server knows a start by its key. */
 function useStart({ org, project, pipeline }: Of, body: StartExecution) {
   const navigate = useNavigate();
-  const expired = useExpired();
-  const [busy, setBusy] = useState(false);
-  const [tried, setTried] = useState(false);
-  const [failed, setFailed] = useState<{ problem: Error; text: string }>();
-  const sent = useRef<{ text: string; key: string }>(undefined);
-  const going = useRef(false);
+  const [sent, setSent] = useState<string>();
   const text = useMemo(() => JSON.stringify(body), [body]);
-  const submit = async (e: FormEvent<HTMLFormElement>) => {
+  const { act, busy, problem } = useOnce<StartExecution>(async (key, json) => {
+    const started = await call<Execution>(`/v1/pipelines/${part(pipeline)}/executions`, {
+      method: "POST",
+      query: { org, project },
+      key,
+      json,
+    });
+    await navigate({ to: "/x/$execution", params: { execution: started.id }, search: {} });
+  });
+  const submit = (e: FormEvent<HTMLFormElement>) => {
     e.preventDefault();
-    if (going.current) return;
-    going.current = true;
-    setBusy(true);
-    setTried(true);
-    setFailed(undefined);
-    if (sent.current?.text !== text) sent.current = { text, key: newKey() };
-    try {
-      const started = await call<Execution>(`/v1/pipelines/${part(pipeline)}/executions`, {
-        method: "POST",
-        query: { org, project },
-        key: sent.current.key,
-        json: body,
-      });
-      await navigate({ to: "/x/$execution", params: { execution: started.id }, search: {} });
-    } catch (e) {
-      expired(e);
-      setFailed({ problem: e as Error, text });
-    } finally {
-      going.current = false;
-      setBusy(false);
-    }
+    if (busy) return;
+    setSent(text);
+    void act(body);
   };
   // biome-ignore lint/correctness/useExhaustiveDependencies: another refusal moves the focus
   useEffect(() => {
     document.querySelector<HTMLElement>(".run [aria-invalid=true]")?.focus();
-  }, [failed]);
-  const now = failed?.text === text ? failed.problem : undefined; // what has changed since isn't refused yet
-  return { submit, busy, tried, problem: now, refused: now instanceof Problem && now.status === 400 ? now : undefined };
+  }, [problem]);
+  const now = sent === text ? problem : undefined; // what has changed since isn't refused yet
+  const refused = now instanceof Problem && now.status === 400 ? now : undefined;
+  return { submit, busy, tried: sent !== undefined, problem: now, refused };
 }

@@ -13,7 +13,7 @@ import {
 } from "../lib/api";
 import { apart, grouped, sourceOf } from "../lib/questions";
 import { QuestionField } from "../ui/QuestionField";
-import { Empty, Loading, ProblemCard } from "../ui/states";
+import { Empty, Finding, Loading, ProblemCard } from "../ui/states";
 import type { Of } from "./Pipeline";
 
 interface QuestionsProps {
@@ -165,8 +165,7 @@ function Place({ of: d }: { of: Detail }) {
   return (
     <>
       {d.file && d.file !== "inputs" && `${d.file}: `}
-      {d.path && <code>{d.path}</code>} {d.line ? `line ${d.line}: ` : ""}
-      {d.message}
+      <Finding of={d} />
     </>
   );
 }

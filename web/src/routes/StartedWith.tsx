@@ -1,4 +1,5 @@
 import type { ExecutionTree } from "../lib/api";
+import { Facts } from "../ui/Facts";
 import { Yaml } from "../ui/Yaml";
 
 interface Props {
@@ -19,16 +20,7 @@ export function StartedWith({ tree, open, show }: Props) {
   return (
     <details open={open} onToggle={(e) => e.currentTarget.open !== open && show(e.currentTarget.open)}>
       <summary>What it was started with</summary>
-      <dl className="facts-list">
-        {facts
-          .filter(([, v]) => v)
-          .map(([name, v]) => (
-            <div key={name}>
-              <dt>{name}</dt>
-              <dd>{v}</dd>
-            </div>
-          ))}
-      </dl>
+      <Facts facts={facts} />
       {tree.inputs ? <Yaml text={tree.inputs} label="Its inputs" /> : <p className="empty">It had no inputs.</p>}
     </details>
   );

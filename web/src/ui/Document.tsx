@@ -1,14 +1,14 @@
 import { useQuery } from "@tanstack/react-query";
 import { useParams, useSearch } from "@tanstack/react-router";
-import { Fragment, type ReactNode, useEffect } from "react";
+import { Fragment, type ReactNode } from "react";
 import { call, type Entity, type EntityList, part, type Scope } from "../lib/api";
 import type { Kind } from "../lib/kinds";
 import { nameOf } from "../lib/scope";
-import { useExpired } from "../lib/session";
 import { read, type Value } from "../lib/yaml";
+import { Facts } from "./Facts";
 import { Go, useSet } from "./Go";
 import { List } from "./List";
-import { Copy, Loading, ProblemCard, Title } from "./states";
+import { Awaited, Copy, Title } from "./states";
 import { Tabs } from "./Tabs";
 import { Ago } from "./Time";
 import { Yaml } from "./Yaml";
@@ -66,13 +66,15 @@ export function Documents(props: {
   );
 }
 
+const capital = (word: string) => `${word[0]?.toUpperCase()}${word.slice(1)}`;
+
 /** DocumentsPage is the page with the list of a kind. */
 export function DocumentsPage(props: Parameters<typeof Documents>[0] & { children?: ReactNode }) {
   const { scope } = usePlace();
   const { many } = props.of;
   return (
     <main id="main">
-      <Title text={many[0]?.toUpperCase() + many.slice(1)} />
+      <Title text={capital(many)} />
       <p className="faint">of {nameOf(scope)}</p>
       {props.children}
       <Documents {...props} />
@@ -99,22 +101,6 @@ export function Parts({ parts }: { parts: Part[] }) {
     >
       <Fragment key={chosen[0]}>{chosen[2]()}</Fragment>
     </Tabs>
-  );
-}
-
-/** Facts are names and what they stand for; those without are left out. */
-export function Facts({ facts }: { facts: [string, ReactNode][] }) {
-  return (
-    <dl className="facts-list">
-      {facts
-        .filter(([, v]) => v !== undefined && v !== "" && v !== null && v !== false)
-        .map(([name, v]) => (
-          <div key={name}>
-            <dt>{name}</dt>
-            <dd>{v}</dd>
-          </div>
-        ))}
-    </dl>
   );
 }
 
@@ -164,34 +150,16 @@ interface PageProps {
 /** DocumentPage shows a document, with what else is known of the thing that it describes. */
 export function DocumentPage({ of, id, env, above, facts, actions, parts }: PageProps) {
   const { scope } = usePlace();
-  const expired = useExpired();
   const { data, error, refetch } = useDocument(of, id, env);
-  // biome-ignore lint/correctness/useExhaustiveDependencies: it only looks at the error
-  useEffect(() => expired(error), [error]);
   if (!data) {
-    return (
-      <main id="main">
-        {error ? (
-          <>
-            <Title text={id} />
-            <ProblemCard problem={error} again={() => void refetch()} />
-          </>
-        ) : (
-          <Loading what={`the ${of.one}`} rows={10} />
-        )}
-      </main>
-    );
+    return <Awaited title={id} what={`the ${of.one}`} rows={10} problem={error} again={() => void refetch()} />;
   }
   const root = read(data.yaml ?? "");
   const doc = typeof root === "object" && root !== null && !Array.isArray(root) ? root[of.kind] : undefined;
   const text = data.yaml ?? "";
   return (
     <main id="main">
-      <Head
-        above={above ?? [[`${of.many[0]?.toUpperCase()}${of.many.slice(1)} of ${nameOf(scope)}`, [of.page]]]}
-        name={data.name || id}
-        id={id}
-      >
+      <Head above={above ?? [[`${capital(of.many)} of ${nameOf(scope)}`, [of.page]]]} name={data.name || id} id={id}>
         {actions?.(doc, data, () => void refetch())}
       </Head>
       <Facts

@@ -2,7 +2,6 @@ import { keepPreviousData, useInfiniteQuery } from "@tanstack/react-query";
 import { useSearch } from "@tanstack/react-router";
 import { type ReactNode, useEffect, useState } from "react";
 import { call, type Query } from "../lib/api";
-import { useExpired } from "../lib/session";
 import { useSet } from "./Go";
 import { Empty, Loading, ProblemCard } from "./states";
 import { useRows } from "./useRows";
@@ -36,7 +35,6 @@ export function List<A extends { nextPageToken?: string }, T>(props: Props<A, T>
   const { what, path, query, rows, id, text, columns, empty, chosen, fields, more = "More", every } = props;
   const { q } = useSearch({ strict: false }) as { q?: string };
   const set = useSet();
-  const expired = useExpired();
   const list = useInfiniteQuery({
     queryKey: ["list", path, query],
     queryFn: ({ pageParam, signal }) => call<A>(path, { query: { limit: 50, ...query, pageToken: pageParam }, signal }),
@@ -46,8 +44,6 @@ export function List<A extends { nextPageToken?: string }, T>(props: Props<A, T>
     refetchInterval: every,
   });
   const { error } = list;
-  // biome-ignore lint/correctness/useExhaustiveDependencies: it only looks at the error
-  useEffect(() => expired(error), [error]);
   const all = list.data?.pages.flatMap(rows) ?? [];
   const filter = text ? q : undefined;
   const shown = filter && text ? all.filter((r) => text(r).toLowerCase().includes(filter.toLowerCase())) : all;

@@ -21,8 +21,7 @@ export function ProblemCard({ problem, again }: { problem: Error; again?: () => 
         <ul>
           {p.body?.details?.map((d) => (
             <li key={`${d.path} ${d.line} ${d.message}`}>
-              {d.path && <code>{d.path}</code>} {d.line ? `line ${d.line}: ` : ""}
-              {d.message}
+              <Finding of={d} />
             </li>
           ))}
         </ul>
@@ -53,6 +52,39 @@ export function Loading({ what, rows = 6 }: { what: string; rows?: number }) {
       <span className="sr">Loading {what}</span>
       {late && Array.from({ length: rows }, (_, i) => <div key={String(i)} className="bone" />)}
     </div>
+  );
+}
+
+/** Awaited is the page of what isn't there yet: it is read, or can't be. */
+export function Awaited(props: {
+  title: string;
+  what: string;
+  rows?: number;
+  problem: Error | null | undefined;
+  again: () => void;
+}) {
+  const { title, what, rows, problem, again } = props;
+  return (
+    <main id="main">
+      {problem ? (
+        <>
+          <Title text={title} />
+          <ProblemCard problem={problem} again={again} />
+        </>
+      ) : (
+        <Loading what={what} rows={rows} />
+      )}
+    </main>
+  );
+}
+
+/** Finding is what is wrong with a document, and where. */
+export function Finding({ of: { path, line, message } }: { of: { path?: string; line?: number; message: string } }) {
+  return (
+    <>
+      {path && <code>{path}</code>} {line ? `line ${line}: ` : ""}
+      {message}
+    </>
   );
 }
 
