@@ -158,7 +158,7 @@ func (s *documents) validateEntity(ctx context.Context, in *Document) (*savedAns
 // OfKind names a kind of entity in the path.
 type OfKind struct {
 	Scoped
-	Kind ref.Kind `path:"kind" enum:"pipeline,service,environment,infrastructureDefinition,environmentGroup,overrides,serviceOverrides,connector,secret,variable,template,trigger,inputSet,overlayInputSet,userGroup,freeze,user,serviceAccount,role,resourceGroup,roleAssignment,gitopsAgent,gitopsSettings,gitopsCertificate,gitopsGpgKey,gitopsRepoCredentials,gitopsRepository,gitopsCluster,gitopsProject,gitopsApplicationSet,gitopsApplication"`
+	Kind ref.Kind `path:"kind" enum:"organization,project,pipeline,service,environment,infrastructureDefinition,environmentGroup,overrides,serviceOverrides,connector,secret,variable,template,trigger,inputSet,overlayInputSet,userGroup,freeze,user,serviceAccount,role,resourceGroup,roleAssignment,gitopsAgent,gitopsSettings,gitopsCertificate,gitopsGpgKey,gitopsRepoCredentials,gitopsRepository,gitopsCluster,gitopsProject,gitopsApplicationSet,gitopsApplication"`
 	Env  string   `query:"env" maxLength:"160" doc:"An infrastructure definition's environment, or that of overrides, as a reference, e.g. dev or account.dev; a trigger's or an input set's pipeline; the GitOps agent of what one keeps, as a reference"`
 }
 
@@ -171,6 +171,9 @@ func (in OfKind) about(ctx context.Context, _ *Server) (right.Resource, error) {
 // place is the scope and the parent where the request looks.
 func (in OfKind) place(ctx context.Context) (ref.Scope, string, error) {
 	scope, err := in.scope(ctx)
+	if home := ref.Home(in.Kind, scope); err == nil && home != scope {
+		return home, "", access.Check(caller(ctx), home)
+	}
 	if err != nil || in.parent() == "" || in.Env == "" {
 		return scope, "", err
 	}
@@ -200,7 +203,13 @@ type listsEntities struct {
 	Paged
 }
 
+// about is a list of some of the kind. That of scopes is anybody's to ask for, who is
+// shown those in which there is something to see: one needn't see what they are in.
 func (in *listsEntities) about(ctx context.Context, s *Server) (right.Resource, error) {
+	if in.Kind == ref.Organization || in.Kind == ref.Project {
+		_, _, err := in.place(ctx)
+		return right.Resource{}, err
+	}
 	return someOf(in.OfKind.about(ctx, s))
 }
 
@@ -210,7 +219,7 @@ func (s *documents) listEntities(ctx context.Context, in *listsEntities) (*struc
 		return nil, err
 	}
 	found, next, err := visible(ctx, in.page(), action.EntityView, func(e store.Entity) right.Resource {
-		on := right.Resource{Type: action.TypeOf(in.Kind), Scope: scope, ID: access.Owner(e.Key)}
+		on := grants.Resource(e.Key)
 		if in.parent() == "" {
 			on.Attribute = grants.AttributesOf(in.Kind, e.YAML)
 		}
@@ -242,7 +251,7 @@ type OfEntity struct {
 // its environment, a trigger or an input set to its pipeline.
 func (in OfEntity) about(ctx context.Context, _ *Server) (right.Resource, error) {
 	key, err := in.key(ctx)
-	return right.Resource{Type: action.TypeOf(in.Kind), Scope: key.Scope, ID: access.Owner(key)}, err
+	return grants.Resource(key), err
 }
 
 func (in OfEntity) key(ctx context.Context) (store.EntityKey, error) {

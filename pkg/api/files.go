@@ -148,6 +148,9 @@ func (s *Server) putFile(ctx context.Context, in *struct {
 	if err != nil {
 		return nil, err
 	}
+	if err := s.Catalog.Found(ctx, author(ctx), key.Scope); err != nil {
+		return nil, err
+	}
 	f, change, err := s.Files.Put(ctx, key, slices.Clone(in.RawBody), in.Version, author(ctx))
 	return &struct{ Body SavedFile }{SavedFile{File: fileOf(f), Change: change}}, err
 }

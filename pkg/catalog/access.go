@@ -4,7 +4,6 @@ import (
 	"context"
 	"maps"
 
-	"github.com/slipway-cd/slipway/pkg/access"
 	"github.com/slipway-cd/slipway/pkg/access/action"
 	"github.com/slipway-cd/slipway/pkg/access/grants"
 	"github.com/slipway-cd/slipway/pkg/access/rbac"
@@ -28,7 +27,7 @@ func allowed(ctx context.Context, d Draft, p prepared) error {
 		do = action.EntityCreate
 	}
 	key := p.next.Key
-	on := right.Resource{Type: action.TypeOf(key.Kind), Scope: key.Scope, ID: access.Owner(key)}
+	on := grants.Resource(key)
 	if ref.Parent(key.Kind) != "" { // the conditions are its parent's to fulfil
 		return d.By.Allow(ctx, do, on)
 	}

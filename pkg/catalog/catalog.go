@@ -250,6 +250,9 @@ func (c *Catalog) write(ctx context.Context, p *prepared, by audit.Author) error
 	if err != nil {
 		return err
 	}
+	if err := c.Found(ctx, by, p.next.Key.Scope); err != nil {
+		return err
+	}
 	saved, err := c.Store.SaveEntity(ctx, one.Entity, one.Audit, one.Values...)
 	if err != nil {
 		return err
@@ -311,6 +314,9 @@ func (c *Catalog) Delete(ctx context.Context, key store.EntityKey, version int64
 		}
 	}
 	if err := c.keepsAdmin(ctx, key.Scope.Account, prepared{stored: stored}); err != nil {
+		return err
+	}
+	if err := c.empty(ctx, key); err != nil {
 		return err
 	}
 	record := c.record(key, by, audit.Delete)

@@ -251,6 +251,9 @@ func (c *Catalog) writeAll(ctx context.Context, all []prepared, v *view, by audi
 		}
 		saves = append(saves, c.pointing(store.Entity{}, ref.Ref{Scope: p.next.Key.Scope, ID: id}, p.entity.Template.VersionLabel.Value, by))
 	}
+	if err := c.foundAll(ctx, by, slices.Collect(maps.Keys(changed))); err != nil {
+		return err
+	}
 	saved, err := c.Store.SaveEntities(ctx, saves)
 	for _, e := range saved {
 		if p, ok := changed[e.Key]; ok {

@@ -154,7 +154,7 @@ func Decode(doc *yamldoc.Node, r *yamldoc.Report, o Options) *Entity {
 		r.Errorf(yamldoc.Sub(doc, string(kind)), document.WrongType, "found %s; want a mapping with the keys of a document of the kind %s", found, kind)
 		return nil
 	}
-	e := &Entity{Kind: kind, Doc: v.Node, Scope: o.Scope}
+	e := &Entity{Kind: kind, Doc: v.Node, Scope: ref.Home(kind, o.Scope)}
 	d := newDecoder(kind, r, o)
 	d.scopeOf(v, e)
 	if ref.OfGitOps(kind) {
@@ -183,6 +183,10 @@ func newDecoder(kind ref.Kind, r *yamldoc.Report, o Options) *decoder {
 
 func (d *decoder) entity(v yamldoc.Value, e *Entity) {
 	switch e.Kind {
+	case ref.Organization:
+		settings{d}.organization(v, e)
+	case ref.Project:
+		settings{d}.project(v, e)
 	case ref.Pipeline:
 		e.Pipeline = pipelines{d}.pipeline(v, e)
 	case ref.Service:

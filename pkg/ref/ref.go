@@ -17,6 +17,10 @@ type Kind string
 
 // The kinds.
 const (
+	// Organization and Project are the records of scopes.
+	Organization Kind = "organization"
+	Project      Kind = "project"
+
 	Pipeline       Kind = "pipeline"
 	Service        Kind = "service"
 	Environment    Kind = "environment"
@@ -61,7 +65,7 @@ const (
 // Kinds lists every kind, in the order in which they may be saved so that
 // what is named comes before what names it.
 func Kinds() []Kind {
-	return []Kind{User, ServiceAccount, UserGroup, Role, ResourceGroup, RoleAssignment, Secret, Variable, Connector, Template, Service, Environment, Infrastructure, EnvironmentGroup, Overrides, ServiceOverrides, Pipeline, InputSet, OverlayInputSet, Trigger, Freeze,
+	return []Kind{Organization, Project, User, ServiceAccount, UserGroup, Role, ResourceGroup, RoleAssignment, Secret, Variable, Connector, Template, Service, Environment, Infrastructure, EnvironmentGroup, Overrides, ServiceOverrides, Pipeline, InputSet, OverlayInputSet, Trigger, Freeze,
 		GitOpsAgent, GitOpsSettings, GitOpsCertificate, GitOpsGPGKey, GitOpsRepoCredentials, GitOpsRepository, GitOpsCluster, GitOpsProject, GitOpsApplicationSet, GitOpsApplication}
 }
 
@@ -107,9 +111,23 @@ func Parent(kind Kind) Kind {
 	case GitOpsSettings, GitOpsCertificate, GitOpsGPGKey, GitOpsRepoCredentials, GitOpsRepository, GitOpsCluster, GitOpsProject,
 		GitOpsApplicationSet, GitOpsApplication:
 		return GitOpsAgent
-	case Pipeline, Service, Environment, EnvironmentGroup, Connector, Secret, Template, UserGroup, Variable, Freeze, User, ServiceAccount, Role, ResourceGroup, RoleAssignment, GitOpsAgent:
+	case Organization, Project, Pipeline, Service, Environment, EnvironmentGroup, Connector, Secret, Template, UserGroup, Variable, Freeze, User, ServiceAccount, Role, ResourceGroup, RoleAssignment, GitOpsAgent:
 	}
 	return ""
+}
+
+// Home is where entities of a kind live that are seen from a scope: the records of
+// projects in its organization, those of organizations in its account, all others in
+// the scope itself.
+func Home(kind Kind, from Scope) Scope {
+	switch kind {
+	case Organization:
+		return Scope{Account: from.Account}
+	case Project:
+		return Scope{Account: from.Account, Org: from.Org}
+	default:
+		return from
+	}
 }
 
 // Scope is where an entity lives: an account, an organization in it, or a
@@ -241,6 +259,10 @@ var (
 func CheckID(kind Kind, id string) error {
 	re, allowed := dollarID, "letters, digits, _ and $"
 	switch kind {
+	case Organization:
+		return CheckOrg(id)
+	case Project:
+		return CheckProject(id)
 	case Secret:
 		re, allowed = secretID, "letters, digits, _, $ and -"
 	case Pipeline:

@@ -3,8 +3,11 @@ package resolve
 import (
 	"slices"
 
+	"github.com/slipway-cd/slipway/pkg/entity"
 	"github.com/slipway-cd/slipway/pkg/expr"
+	"github.com/slipway-cd/slipway/pkg/fault"
 	"github.com/slipway-cd/slipway/pkg/plan"
+	"github.com/slipway-cd/slipway/pkg/ref"
 	"github.com/slipway-cd/slipway/pkg/trigger"
 	"github.com/slipway-cd/slipway/pkg/yamldoc"
 )
@@ -100,22 +103,54 @@ func stageList(n *plan.Node) expr.Value {
 	return expr.List(ids)
 }
 
-// scopeNames resolves account.*, org.* and project.*. Slipway keeps no names
-// of them beside their identifiers.
+// scopeNames resolves account.*, org.* and project.*. An account has no record, and
+// neither may a scope in which nothing was ever saved: it is called by its identifier.
 func (d documents) scopeNames(path []string) (expr.Value, int, error) {
-	id := map[string]string{
-		"account": d.scope.Account, "org": d.scope.Org, "project": d.scope.Project,
-	}[path[0]]
-	if len(path) < 2 {
+	var kind ref.Kind
+	id := d.scope.Account
+	switch path[0] {
+	case "org":
+		kind, id = ref.Organization, d.scope.Org
+	case "project":
+		kind, id = ref.Project, d.scope.Project
+	}
+	switch {
+	case len(path) < 2:
 		return expr.Null(), 0, expr.ErrUnknown
-	}
-	switch path[1] {
-	case "identifier", "name", "companyName":
+	case path[1] == "identifier" || path[1] == "companyName":
 		return expr.String(id), 2, nil
-	case "description", "tags":
-		return expr.Null(), len(path), nil
+	case path[1] != "name" && path[1] != "description" && path[1] != "tags":
+		return expr.Null(), 0, unknown("%s has no %q; it has identifier and name, and those of a record description and tags", path[0], path[1])
 	}
-	return expr.Null(), 0, unknown("%s has no %q; it has identifier and name", path[0], path[1])
+	var record *entity.Entity
+	if kind != "" && id != "" {
+		var err error
+		record, err = d.saved(kind, ref.Ref{Scope: ref.Home(kind, d.scope), ID: id})
+		if err != nil && !fault.Is(err, fault.NotFound) {
+			return expr.Null(), 0, err
+		}
+	}
+	switch {
+	case record == nil && path[1] == "name":
+		return expr.String(id), 2, nil
+	case record == nil:
+		return expr.Null(), len(path), nil
+	case path[1] == "name":
+		return expr.String(record.Name.Text), 2, nil
+	case path[1] == "description":
+		return expr.String(record.Description.Text), 2, nil
+	case len(path) == 2:
+		tags := make(map[string]any, len(record.Tags.Value))
+		for key, value := range record.Tags.Value {
+			tags[key] = value
+		}
+		return expr.FromAny(tags), 2, nil
+	}
+	tag, ok := record.Tags.Value[path[2]]
+	if !ok {
+		return expr.Null(), 3, nil
+	}
+	return expr.String(tag), 3, nil
 }
 
 // Tree resolves every expression of a document, except those below the

@@ -148,6 +148,9 @@ func (entities) Entity(_ context.Context, k store.EntityKey) (store.Entity, erro
 	if k.Kind == ref.Variable && k.ID == "size" {
 		return store.Entity{Key: k, YAML: []byte("variable: {spec: {valueType: FIXED_SET, defaultValue: small, allowedValues: [small, large]}}")}, nil
 	}
+	if k == (store.EntityKey{Scope: ref.Scope{Account: "acme", Org: "default"}, Kind: ref.Project, ID: "web"}) {
+		return store.Entity{Key: k, YAML: []byte("project: {name: Web shop, description: What customers see, tags: {team: blue}}")}, nil
+	}
 	if k.Kind != ref.Connector || k.ID != "hub" {
 		return store.Entity{}, fault.New(fault.NotFound, "no %s", k.ID)
 	}
@@ -246,6 +249,8 @@ func TestNamesOfAStep(t *testing.T) {
 		{"pipeline §3.7 a status", later, `<+<+steps.make.status> == "SUCCEEDED"> <+steps.later.status>`, "true SKIPPED"},
 		{"pipeline §3.6 the pipeline", later, "<+pipeline.name> <+pipeline.tags.team> <+pipeline.triggeredBy.name> <+pipeline.startTs>", "Web blue ann 5000"},
 		{"pipeline §3.6 scopes", later, "<+account.identifier>/<+org.identifier>/<+project.identifier>", "acme/default/web"},
+		{"entities §1 the record of a project", later, "<+project.name>: <+project.description> by <+project.tags.team>, <+<+project.tags>.team>", "Web shop: What customers see by blue, blue"},
+		{"entities §1 what has no record is called by its identifier", later, "<+org.name>, <+account.name>", "default, acme"},
 		{"pipeline §3.6 service, environment and infrastructure", roll, "<+service.name> <+service.type> <+service.tags.tier> <+env.name> <+env.type> <+infra.name> <+infra.namespace>", "Shop Kubernetes gold Dev PreProduction Local shop-dev"},
 		{"entities §2.1 a service variable that needs the environment", roll, "<+serviceVariables.host>", "shop-Dev.example.com"},
 		{"entities §7 the environment overrides the service", roll, "<+serviceVariables.replicas>", "5"},

@@ -6071,7 +6071,7 @@ export interface operations {
             };
             header?: never;
             path: {
-                kind: "pipeline" | "service" | "environment" | "infrastructureDefinition" | "environmentGroup" | "overrides" | "serviceOverrides" | "connector" | "secret" | "variable" | "template" | "trigger" | "inputSet" | "overlayInputSet" | "userGroup" | "freeze" | "user" | "serviceAccount" | "role" | "resourceGroup" | "roleAssignment" | "gitopsAgent" | "gitopsSettings" | "gitopsCertificate" | "gitopsGpgKey" | "gitopsRepoCredentials" | "gitopsRepository" | "gitopsCluster" | "gitopsProject" | "gitopsApplicationSet" | "gitopsApplication";
+                kind: "organization" | "project" | "pipeline" | "service" | "environment" | "infrastructureDefinition" | "environmentGroup" | "overrides" | "serviceOverrides" | "connector" | "secret" | "variable" | "template" | "trigger" | "inputSet" | "overlayInputSet" | "userGroup" | "freeze" | "user" | "serviceAccount" | "role" | "resourceGroup" | "roleAssignment" | "gitopsAgent" | "gitopsSettings" | "gitopsCertificate" | "gitopsGpgKey" | "gitopsRepoCredentials" | "gitopsRepository" | "gitopsCluster" | "gitopsProject" | "gitopsApplicationSet" | "gitopsApplication";
             };
             cookie?: never;
         };
@@ -6109,7 +6109,7 @@ export interface operations {
             };
             header?: never;
             path: {
-                kind: "pipeline" | "service" | "environment" | "infrastructureDefinition" | "environmentGroup" | "overrides" | "serviceOverrides" | "connector" | "secret" | "variable" | "template" | "trigger" | "inputSet" | "overlayInputSet" | "userGroup" | "freeze" | "user" | "serviceAccount" | "role" | "resourceGroup" | "roleAssignment" | "gitopsAgent" | "gitopsSettings" | "gitopsCertificate" | "gitopsGpgKey" | "gitopsRepoCredentials" | "gitopsRepository" | "gitopsCluster" | "gitopsProject" | "gitopsApplicationSet" | "gitopsApplication";
+                kind: "organization" | "project" | "pipeline" | "service" | "environment" | "infrastructureDefinition" | "environmentGroup" | "overrides" | "serviceOverrides" | "connector" | "secret" | "variable" | "template" | "trigger" | "inputSet" | "overlayInputSet" | "userGroup" | "freeze" | "user" | "serviceAccount" | "role" | "resourceGroup" | "roleAssignment" | "gitopsAgent" | "gitopsSettings" | "gitopsCertificate" | "gitopsGpgKey" | "gitopsRepoCredentials" | "gitopsRepository" | "gitopsCluster" | "gitopsProject" | "gitopsApplicationSet" | "gitopsApplication";
                 /** @description A template's has its version, e.g. build@v1; without one it is the stable version */
                 id: string;
             };
@@ -6151,7 +6151,7 @@ export interface operations {
             };
             header?: never;
             path: {
-                kind: "pipeline" | "service" | "environment" | "infrastructureDefinition" | "environmentGroup" | "overrides" | "serviceOverrides" | "connector" | "secret" | "variable" | "template" | "trigger" | "inputSet" | "overlayInputSet" | "userGroup" | "freeze" | "user" | "serviceAccount" | "role" | "resourceGroup" | "roleAssignment" | "gitopsAgent" | "gitopsSettings" | "gitopsCertificate" | "gitopsGpgKey" | "gitopsRepoCredentials" | "gitopsRepository" | "gitopsCluster" | "gitopsProject" | "gitopsApplicationSet" | "gitopsApplication";
+                kind: "organization" | "project" | "pipeline" | "service" | "environment" | "infrastructureDefinition" | "environmentGroup" | "overrides" | "serviceOverrides" | "connector" | "secret" | "variable" | "template" | "trigger" | "inputSet" | "overlayInputSet" | "userGroup" | "freeze" | "user" | "serviceAccount" | "role" | "resourceGroup" | "roleAssignment" | "gitopsAgent" | "gitopsSettings" | "gitopsCertificate" | "gitopsGpgKey" | "gitopsRepoCredentials" | "gitopsRepository" | "gitopsCluster" | "gitopsProject" | "gitopsApplicationSet" | "gitopsApplication";
                 /** @description A template's has its version, e.g. build@v1; without one it is the stable version */
                 id: string;
             };
@@ -6189,7 +6189,7 @@ export interface operations {
             };
             header?: never;
             path: {
-                kind: "pipeline" | "service" | "environment" | "infrastructureDefinition" | "environmentGroup" | "overrides" | "serviceOverrides" | "connector" | "secret" | "variable" | "template" | "trigger" | "inputSet" | "overlayInputSet" | "userGroup" | "freeze" | "user" | "serviceAccount" | "role" | "resourceGroup" | "roleAssignment" | "gitopsAgent" | "gitopsSettings" | "gitopsCertificate" | "gitopsGpgKey" | "gitopsRepoCredentials" | "gitopsRepository" | "gitopsCluster" | "gitopsProject" | "gitopsApplicationSet" | "gitopsApplication";
+                kind: "organization" | "project" | "pipeline" | "service" | "environment" | "infrastructureDefinition" | "environmentGroup" | "overrides" | "serviceOverrides" | "connector" | "secret" | "variable" | "template" | "trigger" | "inputSet" | "overlayInputSet" | "userGroup" | "freeze" | "user" | "serviceAccount" | "role" | "resourceGroup" | "roleAssignment" | "gitopsAgent" | "gitopsSettings" | "gitopsCertificate" | "gitopsGpgKey" | "gitopsRepoCredentials" | "gitopsRepository" | "gitopsCluster" | "gitopsProject" | "gitopsApplicationSet" | "gitopsApplication";
                 /** @description A template's has its version, e.g. build@v1; without one it is the stable version */
                 id: string;
             };

@@ -200,6 +200,10 @@ func (e Entry) Takes(t Type) []Permission {
 // triggers to their pipeline, infrastructure definitions to their environment.
 func TypeOf(kind ref.Kind) Type {
 	switch kind {
+	case ref.Organization:
+		return Organization
+	case ref.Project:
+		return Project
 	case ref.Pipeline, ref.Trigger:
 		return Pipeline
 	case ref.InputSet, ref.OverlayInputSet:

@@ -33,13 +33,15 @@ type Type string
 
 // The types that code names; the table below has all.
 const (
-	Account     Type = "ACCOUNT"
-	Pipeline    Type = "PIPELINE"
-	InputSet    Type = "INPUT_SET"
-	Environment Type = "ENVIRONMENT"
-	Connector   Type = "CONNECTOR"
-	Service     Type = "SERVICE"
-	Secret      Type = "SECRET"
+	Account      Type = "ACCOUNT"
+	Organization Type = "ORGANIZATION"
+	Project      Type = "PROJECT"
+	Pipeline     Type = "PIPELINE"
+	InputSet     Type = "INPUT_SET"
+	Environment  Type = "ENVIRONMENT"
+	Connector    Type = "CONNECTOR"
+	Service      Type = "SERVICE"
+	Secret       Type = "SECRET"
 )
 
 // Permissions lists every permission. It may only be appended to.

@@ -15,6 +15,7 @@ import (
 
 	"golang.org/x/sync/errgroup"
 
+	"github.com/slipway-cd/slipway/pkg/access"
 	"github.com/slipway-cd/slipway/pkg/access/action"
 	"github.com/slipway-cd/slipway/pkg/access/rbac"
 	"github.com/slipway-cd/slipway/pkg/access/right"
@@ -287,6 +288,20 @@ func (r *Reader) attributes(ctx context.Context, on right.Resource) func(string)
 		}
 		return AttributesOf(kind, saved.YAML)(name)
 	}
+}
+
+// Resource is what an action on a document is done to: the document, or what it belongs
+// to, such as a trigger's pipeline. The record of a scope is in the scope.
+func Resource(key store.EntityKey) right.Resource {
+	on := right.Resource{Type: action.TypeOf(key.Kind), Scope: key.Scope, ID: access.Owner(key)}
+	switch key.Kind {
+	case ref.Organization:
+		on.Scope.Org = key.ID
+	case ref.Project:
+		on.Scope.Project = key.ID
+	default:
+	}
+	return on
 }
 
 // AttributesOf are the attributes that a document says of itself.

@@ -34,6 +34,20 @@ func (on Resource) Of(do action.Entry) Resource {
 	return on
 }
 
+// listedIn says whether a resource is the record of a scope that is right below
+// another one. It is in both: a project's administrator may rename it, and so may who
+// may edit the projects of its organization, and that alone.
+func (on Resource) listedIn(scope ref.Scope) bool {
+	switch on.Type {
+	case action.Project:
+		return on.Scope.Project != "" && scope == ref.Home(ref.Project, on.Scope)
+	case action.Organization:
+		return on.Scope.Project == "" && scope == ref.Home(ref.Organization, on.Scope)
+	default:
+		return false
+	}
+}
+
 // Selector is a part of the resources of a right: those of a type, of which it
 // may want some by their identifiers, or those whose attribute has one of some
 // values.
@@ -173,7 +187,7 @@ func Decide(rights []Right, do action.Entry, on Resource) Decision {
 
 func (r Right) allows(p action.Permission, on Resource) bool {
 	return r.Permissions.Has(p) &&
-		slices.ContainsFunc(r.Within, func(e Extent) bool { return e.has(on.Scope) }) &&
+		slices.ContainsFunc(r.Within, func(e Extent) bool { return e.has(on.Scope) || on.listedIn(e.Scope) }) &&
 		(len(r.Only) == 0 || slices.ContainsFunc(r.Only, func(s Selector) bool { return s.has(on) }))
 }
 

@@ -1,0 +1,157 @@
+package catalog
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/slipway-cd/slipway/pkg/audit"
+	"github.com/slipway-cd/slipway/pkg/fault"
+	"github.com/slipway-cd/slipway/pkg/ref"
+	"github.com/slipway-cd/slipway/pkg/store"
+)
+
+// recordsOf are the records of a scope: that of its organization, and that of its
+// project. An account has none.
+func recordsOf(scope ref.Scope) []store.EntityKey {
+	var out []store.EntityKey
+	if scope.Org != "" {
+		out = append(out, store.EntityKey{Scope: ref.Home(ref.Organization, scope), Kind: ref.Organization, ID: scope.Org})
+	}
+	if scope.Project != "" {
+		out = append(out, store.EntityKey{Scope: ref.Home(ref.Project, scope), Kind: ref.Project, ID: scope.Project})
+	}
+	return out
+}
+
+// Found sees to it that the scopes in which something is about to be saved have
+// records. Nobody has to make a project before it is used: one that is named for the
+// first time is called by its identifier until somebody saves another name.
+//
+// A project that is deleted at the same moment has no record although something was
+// saved in it, until something is saved there again.
+func (c *Catalog) Found(ctx context.Context, by audit.Author, scope ref.Scope) error {
+	return c.foundAll(ctx, by, []store.EntityKey{{Scope: scope}})
+}
+
+// foundAll is Found for several documents, which may be records themselves.
+func (c *Catalog) foundAll(ctx context.Context, by audit.Author, saved []store.EntityKey) error {
+	var wanted []store.EntityKey
+	for _, doc := range saved {
+		for _, key := range recordsOf(doc.Scope) {
+			if !slices.Contains(wanted, key) && !slices.Contains(saved, key) {
+				wanted = append(wanted, key)
+			}
+		}
+	}
+	if len(wanted) == 0 {
+		return nil
+	}
+	there, err := c.Store.EntitiesAt(ctx, wanted)
+	if err != nil {
+		return err
+	}
+	for _, key := range wanted {
+		if slices.ContainsFunc(there, func(e store.Entity) bool { return e.Key == key }) {
+			continue
+		}
+		record := c.record(key, by, audit.Create)
+		e := store.Entity{Key: key, Name: strings.ReplaceAll(key.ID, "$", "_"), UpdatedBy: by.Actor, CreatedAt: c.Now(), UpdatedAt: c.Now()}
+		if e.YAML, err = scopeDocument(key, e.Name); err != nil {
+			return err
+		}
+		record.After = string(e.YAML)
+		_, err := c.Store.SaveEntity(ctx, e, record)
+		if err != nil && !fault.Is(err, fault.StaleVersion) { // somebody else was first
+			return err
+		}
+	}
+	return nil
+}
+
+// scopeDocument is the record of a scope that nobody has written.
+func scopeDocument(key store.EntityKey, name string) ([]byte, error) {
+	id, err := json.Marshal(key.ID) // which YAML reads as a text, whatever is in it
+	if err != nil {
+		return nil, fmt.Errorf("encode the identifier %s: %w", key.ID, err)
+	}
+	called, err := json.Marshal(name)
+	if err != nil {
+		return nil, fmt.Errorf("encode the name %s: %w", name, err)
+	}
+	doc := fmt.Sprintf("%s:\n  identifier: %s\n  name: %s\n", key.Kind, id, called)
+	if key.Kind == ref.Project {
+		org, err := json.Marshal(key.Scope.Org)
+		if err != nil {
+			return nil, fmt.Errorf("encode the identifier %s: %w", key.Scope.Org, err)
+		}
+		doc += fmt.Sprintf("  orgIdentifier: %s\n", org)
+	}
+	return []byte(doc), nil
+}
+
+// mostShown is how many of a kind are named by who can't delete the scope they are in.
+const mostShown = 10
+
+// empty refuses to delete the record of a scope in which there still is something: a
+// project of the same name would have it.
+func (c *Catalog) empty(ctx context.Context, record store.EntityKey) error {
+	scope := record.Scope
+	switch record.Kind {
+	case ref.Organization:
+		scope.Org = record.ID
+	case ref.Project:
+		scope.Project = record.ID
+	default:
+		return nil
+	}
+	var details []fault.Detail
+	has := func(what string, names []string) {
+		if len(names) == 0 {
+			return
+		}
+		if len(names) > mostShown {
+			names = append(names[:mostShown:mostShown], "…")
+		}
+		details = append(details, fault.Detail{Severity: "error", Message: fmt.Sprintf("it has %s %s", what, strings.Join(names, ", "))})
+	}
+	for _, kind := range ref.Kinds() {
+		list, _, err := c.Store.ListEntities(ctx, scope, kind, "", store.Page{Limit: mostShown + 1})
+		if err != nil {
+			return err
+		}
+		var names []string
+		for _, e := range list {
+			names = append(names, e.Key.ID)
+		}
+		has(string(kind), names)
+	}
+	files, _, err := c.Store.ListFiles(ctx, ref.File{Scope: scope, Path: "/"}, store.Page{Limit: mostShown + 1})
+	if err != nil {
+		return err
+	}
+	var names []string
+	for _, f := range files {
+		names = append(names, f.Key.Path)
+	}
+	has("file", names)
+	names = nil
+	for _, kind := range []store.TokenKind{store.TokenUser, store.TokenDelegate} {
+		list, err := c.Store.ListTokens(ctx, scope.Account, kind)
+		if err != nil {
+			return err
+		}
+		for _, t := range list {
+			if scope.Covers(t.Scope) && !t.Revoked && (t.ExpiresAt.IsZero() || c.Now().Before(t.ExpiresAt)) {
+				names = append(names, t.Name)
+			}
+		}
+	}
+	has("token", names)
+	if len(details) == 0 {
+		return nil
+	}
+	return fault.New(fault.Referenced, "%s can't be deleted: there still is something in it", record.Describe()).With(details...)
+}
