@@ -116,8 +116,8 @@ func (c *Catalog) Save(ctx context.Context, d Draft, by audit.Author) (Result, e
 		if err == nil && p.entity.Kind == ref.Template {
 			err = c.stabilize(ctx, p.next.Key, by)
 		}
-		if d.Version == AnyVersion && fault.Is(err, fault.StaleVersion) {
-			continue // somebody else's save came first; ours is the last
+		if (d.Version == AnyVersion || p.judged != nil) && fault.Is(err, fault.StaleVersion) {
+			continue // somebody else's save came first; ours is the last, or is judged again
 		}
 		if err == nil && p.change != Unchanged {
 			err = c.tell(ctx, p.next.Key)
@@ -138,6 +138,10 @@ type prepared struct {
 	value    *string      // a secret's, taken out of the document
 	change   Change
 	warnings []fault.Detail
+	// judged is the access version by which it was: nil unless it has a say in who may
+	// do what itself. What was judged against two documents that change at the same
+	// moment could come to what neither allows.
+	judged *int64
 }
 
 func (p prepared) result() Result {
@@ -186,6 +190,13 @@ func (c *Catalog) fitted(ctx context.Context, r reading, saved Find) (prepared, 
 	}
 	if err != nil {
 		return prepared{}, err
+	}
+	if ref.OfAccess(e.Kind) {
+		now, err := c.Store.AccessVersion(ctx, key.Scope.Account)
+		if err != nil {
+			return prepared{}, err
+		}
+		p.judged = &now
 	}
 	if err := c.grantable(ctx, d, p); err != nil {
 		return prepared{}, err
@@ -253,12 +264,20 @@ func (c *Catalog) write(ctx context.Context, p *prepared, by audit.Author) error
 	if err := c.Found(ctx, by, p.next.Key.Scope); err != nil {
 		return err
 	}
-	saved, err := c.Store.SaveEntity(ctx, one.Entity, one.Audit, one.Values...)
+	saved, err := c.judgedBy(p.judged).SaveEntity(ctx, one.Entity, one.Audit, one.Values...)
 	if err != nil {
 		return err
 	}
 	p.next = saved
 	return nil
+}
+
+// judgedBy is the store for a change that was judged at an access version, if it was.
+func (c *Catalog) judgedBy(access *int64) store.Entities {
+	if access == nil {
+		return c.Store
+	}
+	return c.Store.Judged(*access)
 }
 
 // saving is a prepared draft as the store takes it.
@@ -313,6 +332,14 @@ func (c *Catalog) Delete(ctx context.Context, key store.EntityKey, version int64
 			return err
 		}
 	}
+	var judged *int64
+	if ref.OfAccess(key.Kind) {
+		now, err := c.Store.AccessVersion(ctx, key.Scope.Account)
+		if err != nil {
+			return err
+		}
+		judged = &now
+	}
 	if err := c.keepsAdmin(ctx, key.Scope.Account, prepared{stored: stored}); err != nil {
 		return err
 	}
@@ -321,7 +348,7 @@ func (c *Catalog) Delete(ctx context.Context, key store.EntityKey, version int64
 	}
 	record := c.record(key, by, audit.Delete)
 	record.Before = string(stored.YAML)
-	if err := c.Store.DeleteEntity(ctx, key, version, record); err != nil {
+	if err := c.judgedBy(judged).DeleteEntity(ctx, key, version, record); err != nil {
 		return err
 	}
 	return c.tell(ctx, key)

@@ -229,8 +229,12 @@ func (b *faults) err() error {
 func (c *Catalog) writeAll(ctx context.Context, all []prepared, v *view, by audit.Author, done map[store.EntityKey]Result) error {
 	var saves []store.Save
 	changed := map[store.EntityKey]*prepared{}
+	var judged *int64 // when the first of them was
 	for i := range all {
 		p := &all[i]
+		if p.judged != nil && (judged == nil || *p.judged < *judged) {
+			judged = p.judged
+		}
 		if p.change != Unchanged {
 			one, err := c.saving(ctx, p, by)
 			if err != nil {
@@ -254,7 +258,7 @@ func (c *Catalog) writeAll(ctx context.Context, all []prepared, v *view, by audi
 	if err := c.foundAll(ctx, by, slices.Collect(maps.Keys(changed))); err != nil {
 		return err
 	}
-	saved, err := c.Store.SaveEntities(ctx, saves)
+	saved, err := c.judgedBy(judged).SaveEntities(ctx, saves)
 	for _, e := range saved {
 		if p, ok := changed[e.Key]; ok {
 			p.next = e

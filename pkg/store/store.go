@@ -138,6 +138,10 @@ type Entities interface {
 	// counts in its own transaction, so that who has read the number and then the
 	// documents knows them as long as it stays. AP-88
 	AccessVersion(ctx context.Context, account string) (int64, error)
+	// Judged gives the same entities to who has judged a change of such documents by
+	// what they were at an access version: to save or delete one is
+	// fault.StaleVersion, and changes nothing, once the version is another. AP-90
+	Judged(access int64) Entities
 }
 
 // Interrupt is what a person asked of a running execution
@@ -760,6 +764,11 @@ func Interruptible(e Execution) error {
 // Stale is the error of a lost version condition.
 func Stale(what string, have int64) error {
 	return fault.New(fault.StaleVersion, "%s was changed by somebody else since version %d", what, have)
+}
+
+// JudgedLate is the error of a change that was judged by what isn't so any more.
+func JudgedLate() error {
+	return fault.New(fault.StaleVersion, "who may do what was changed by somebody else meanwhile")
 }
 
 // FireOutcome is what became of a trigger's event.

@@ -17,6 +17,13 @@ type entities struct {
 	table      *table
 	audits     audits
 	references references
+	judged     *int64 // nil: changes weren't judged by who may do what
+}
+
+// Judged gives the entities to who has judged a change at an access version.
+func (s entities) Judged(access int64) store.Entities {
+	s.judged = &access
+	return s
 }
 
 // entityItem is an entity with the version that it has.
@@ -155,9 +162,16 @@ func (s entities) AccessVersion(ctx context.Context, account string) (int64, err
 // say in who may do what.
 func (s entities) counting(changed ...store.EntityKey) []write {
 	for _, k := range changed {
-		if ref.OfAccess(k.Kind) {
-			return []write{s.table.update(accessVersionAt(k.Scope.Account), "ADD #version :one", "", item{":one": num(1)}, nil)}
+		if !ref.OfAccess(k.Kind) {
+			continue
 		}
+		values, condition := item{":one": num(1)}, ""
+		if s.judged != nil && *s.judged == 0 {
+			condition = "attribute_not_exists(#version)"
+		} else if s.judged != nil {
+			values[":judged"], condition = num(*s.judged), "#version = :judged"
+		}
+		return []write{s.table.update(accessVersionAt(k.Scope.Account), "ADD #version :one", condition, values, store.JudgedLate())}
 	}
 	return nil
 }

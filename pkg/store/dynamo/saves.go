@@ -4,8 +4,10 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"slices"
 
 	"github.com/slipway-cd/slipway/pkg/audit"
+	"github.com/slipway-cd/slipway/pkg/ref"
 	"github.com/slipway-cd/slipway/pkg/store"
 )
 
@@ -39,6 +41,10 @@ func (s entities) SaveEntities(ctx context.Context, saves []store.Save) ([]store
 		n := fitting(all)
 		if err := s.saveTogether(ctx, all[:n]); err != nil {
 			return saved, fmt.Errorf("save %s: %w", all[0].saved.Key.Describe(), err)
+		}
+		if s.judged != nil && slices.ContainsFunc(all[:n], func(p saving) bool { return ref.OfAccess(p.saved.Key.Kind) }) {
+			own := *s.judged + 1 // this part has counted, and the next was judged with it
+			s.judged = &own
 		}
 		for _, p := range all[:n] {
 			saved = append(saved, p.saved)

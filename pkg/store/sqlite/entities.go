@@ -6,6 +6,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"slices"
 
 	"github.com/slipway-cd/slipway/pkg/audit"
 	"github.com/slipway-cd/slipway/pkg/fault"
@@ -15,7 +16,28 @@ import (
 )
 
 // entities is store.Entities.
-type entities struct{ db *sqlitedb.DB }
+type entities struct {
+	db     *sqlitedb.DB
+	judged *int64 // nil: changes weren't judged by who may do what
+}
+
+// Judged gives the entities to who has judged a change at an access version.
+func (s entities) Judged(access int64) store.Entities {
+	s.judged = &access
+	return s
+}
+
+// timely refuses changes of documents that were judged by what isn't so any more.
+func (s entities) timely(tx *sqlitedb.Tx, changed ...store.EntityKey) error {
+	if s.judged == nil || !slices.ContainsFunc(changed, func(k store.EntityKey) bool { return ref.OfAccess(k.Kind) }) {
+		return nil
+	}
+	now, err := accessVersion(tx, changed[0].Scope.Account)
+	if err == nil && now != *s.judged {
+		err = store.JudgedLate()
+	}
+	return err
+}
 
 const entityColumns = `key, name, version, yaml, refs, updated_by, created_at, updated_at, saved_as`
 
@@ -78,6 +100,13 @@ func (s entities) SaveEntity(ctx context.Context, e store.Entity, a audit.Record
 // SaveEntities is SaveEntity for several: all are saved or none.
 func (s entities) SaveEntities(ctx context.Context, saves []store.Save) ([]store.Entity, error) {
 	return write(ctx, s.db, func(tx *sqlitedb.Tx) ([]store.Entity, error) {
+		keys := make([]store.EntityKey, len(saves))
+		for i, one := range saves {
+			keys[i] = one.Entity.Key
+		}
+		if err := s.timely(tx, keys...); err != nil {
+			return nil, err
+		}
 		var saved []store.Entity
 		for _, one := range saves {
 			e, err := saveOne(tx, one)
@@ -125,14 +154,16 @@ func countAccess(tx *sqlitedb.Tx, key store.EntityKey) error {
 // AccessVersion is how often documents were saved or deleted that have a say in
 // who may do what.
 func (s entities) AccessVersion(ctx context.Context, account string) (int64, error) {
-	return read(ctx, s.db, func(tx *sqlitedb.Tx) (int64, error) {
-		var v int64
-		err := tx.QueryRow(`SELECT version FROM access_version WHERE account = ?`, account).Scan(&v)
-		if errors.Is(err, sql.ErrNoRows) {
-			return 0, nil
-		}
-		return v, err
-	})
+	return read(ctx, s.db, func(tx *sqlitedb.Tx) (int64, error) { return accessVersion(tx, account) })
+}
+
+func accessVersion(tx *sqlitedb.Tx, account string) (int64, error) {
+	var v int64
+	err := tx.QueryRow(`SELECT version FROM access_version WHERE account = ?`, account).Scan(&v)
+	if errors.Is(err, sql.ErrNoRows) {
+		return 0, nil
+	}
+	return v, err
 }
 
 // EntitiesAt reads those of the keys that there are.
@@ -240,6 +271,9 @@ func (s entities) DeleteEntity(ctx context.Context, key store.EntityKey, version
 		}
 		if have != version {
 			return store.Stale(key.Describe(), version)
+		}
+		if err := s.timely(tx, key); err != nil {
+			return err
 		}
 		if err := unreferenced(tx, key.Describe(), key); err != nil {
 			return err

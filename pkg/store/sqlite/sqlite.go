@@ -36,7 +36,7 @@ func newStore(ctx context.Context, db *sqlitedb.DB, r room) (*Store, error) {
 	t := tasks{db: db, recent: newRecentTasks(r.tasks)}
 	return &Store{
 		Store: store.Store{
-			Entities:    entities{db},
+			Entities:    entities{db: db},
 			Executions:  executions{db: db, recent: newRecentRuns(r.runs)},
 			Turns:       turns{db},
 			Tasks:       t,

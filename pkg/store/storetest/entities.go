@@ -32,6 +32,7 @@ func entityCases() []testCase {
 		{"a delete and a new reference don't both happen unseen", raceDeleteAndReferAgain},
 		{"tokens that no list gave are refused", badTokens},
 		{"changes of who may do what are counted", accessVersion},
+		{"a change of who may do what is made as it was judged", judgedLate},
 	}
 }
 
@@ -393,4 +394,30 @@ func accessVersion(b *bench) {
 	version(4)
 	b.ok(b.Store.DeleteEntity(b.ctx(), saved[1].Key, 1, b.record(audit.Delete, "p")))
 	version(4)
+}
+
+// judgedLate: a change that was judged by who may do what is made only as long as that
+// is so. Other documents are changed whatever it is.
+func judgedLate(b *bench) {
+	admin, ops := b.entity(ref.RoleAssignment, "admin"), b.entity(ref.RoleAssignment, "ops")
+	_, err := b.Store.Judged(0).SaveEntities(b.ctx(), []store.Save{{Entity: admin, Audit: b.record(audit.Create, "admin")}, {Entity: ops, Audit: b.record(audit.Create, "ops")}})
+	b.ok(err)
+	judged, err := b.Store.AccessVersion(b.ctx(), b.account)
+	b.ok(err)
+	b.ok(b.Store.Judged(judged).DeleteEntity(b.ctx(), admin.Key, 1, b.record(audit.Delete, "admin")))
+	b.refused(b.Store.Judged(judged).DeleteEntity(b.ctx(), ops.Key, 1, b.record(audit.Delete, "ops")), fault.StaleVersion)
+	for _, late := range []int64{0, judged} {
+		_, err = b.Store.Judged(late).SaveEntity(b.ctx(), b.entity(ref.Role, "late"), b.record(audit.Create, "late"))
+		b.refused(err, fault.StaleVersion)
+		_, err = b.Store.Judged(late).SaveEntities(b.ctx(), []store.Save{
+			{Entity: b.entity(ref.Pipeline, "with"), Audit: b.record(audit.Create, "with")}, {Entity: b.entity(ref.Role, "late"), Audit: b.record(audit.Create, "late")},
+		})
+		b.refused(err, fault.StaleVersion)
+	}
+	_, err = b.Store.Entity(b.ctx(), b.entity(ref.Pipeline, "with").Key)
+	b.refused(err, fault.NotFound)
+	_, err = b.Store.Entity(b.ctx(), ops.Key)
+	b.ok(err)
+	_, err = b.Store.Judged(judged).SaveEntity(b.ctx(), b.entity(ref.Service, "shop"), b.record(audit.Create, "shop"))
+	b.ok(err)
 }

@@ -1,0 +1,106 @@
+package catalog_test
+
+import (
+	"context"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/slipway-cd/slipway/pkg/audit"
+	"github.com/slipway-cd/slipway/pkg/builtin"
+	"github.com/slipway-cd/slipway/pkg/catalog"
+	"github.com/slipway-cd/slipway/pkg/fault"
+	"github.com/slipway-cd/slipway/pkg/ref"
+	"github.com/slipway-cd/slipway/pkg/sqlitedb"
+	"github.com/slipway-cd/slipway/pkg/store"
+	"github.com/slipway-cd/slipway/pkg/store/sqlite"
+)
+
+// meanwhile lets somebody do something once, as soon as a list has been read.
+type meanwhile struct {
+	store.Entities
+
+	do func()
+}
+
+func (m *meanwhile) ListEntities(ctx context.Context, scope ref.Scope, kind ref.Kind, env string, page store.Page) ([]store.Entity, string, error) {
+	list, next, err := m.Entities.ListEntities(ctx, scope, kind, env, page)
+	if do := m.do; do != nil {
+		m.do = nil
+		do()
+	}
+	return list, next, err
+}
+
+const twoAdmins = `user: {identifier: ann, name: Ann}
+---
+user: {identifier: bo, name: Bo}
+---
+roleAssignment: {identifier: ann, roleIdentifier: _account_admin, resourceGroupIdentifier: _all_resources_including_child_scopes, principal: {type: USER, identifier: ann}}
+---
+roleAssignment: {identifier: bo, roleIdentifier: _account_admin, resourceGroupIdentifier: _all_resources_including_child_scopes, principal: {type: USER, identifier: bo}}
+`
+
+// Of two administrators who are removed at the same moment, each while the other one is
+// still there to be seen, one stays.
+func TestAnAdministratorStaysWhoeverIsRemovedMeanwhile(t *testing.T) {
+	t.Parallel()
+	account := ref.Scope{Account: "acme"}
+	assignment := func(id string) store.EntityKey {
+		return store.EntityKey{Scope: account, Kind: ref.RoleAssignment, ID: id}
+	}
+	const disabled = "user: {identifier: ann, name: Ann, disabled: true}"
+	by := audit.Author{Actor: "ann"}
+	for name, remove := range map[string]func(*catalog.Catalog) error{
+		"deleted": func(c *catalog.Catalog) error {
+			return c.Delete(t.Context(), assignment("ann"), catalog.AnyVersion, by)
+		},
+		"disabled": func(c *catalog.Catalog) error {
+			_, err := c.Save(t.Context(), catalog.Draft{File: "ann.yaml", Scope: account, YAML: []byte(disabled), Version: catalog.AnyVersion}, by)
+			return err
+		},
+		"disabled in a set": func(c *catalog.Catalog) error {
+			_, err := c.SaveAll(t.Context(), []catalog.Draft{{File: "ann.yaml", Scope: account, YAML: []byte(disabled), Version: catalog.AnyVersion}}, by)
+			return err
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			db, err := sqlitedb.Open(t.Context(), filepath.Join(t.TempDir(), "slipway.db"))
+			if err != nil {
+				t.Fatal(err)
+			}
+			t.Cleanup(func() {
+				if err := db.Close(); err != nil {
+					t.Error(err)
+				}
+			})
+			s, err := sqlite.New(t.Context(), db)
+			if err != nil {
+				t.Fatal(err)
+			}
+			kept := s.Store
+			other := catalog.New(catalog.Config{Store: kept, Options: builtin.Options(ref.Scope{}), Now: time.Now})
+			watched := &meanwhile{Entities: kept.Entities}
+			kept.Entities = watched
+			c := catalog.New(catalog.Config{Store: kept, Options: builtin.Options(ref.Scope{}), Now: time.Now})
+			for _, doc := range strings.Split(twoAdmins, "---\n") {
+				if _, err := c.Save(t.Context(), catalog.Draft{File: "two.yaml", Scope: account, YAML: []byte(doc), Version: catalog.AnyVersion}, by); err != nil {
+					t.Fatal(err)
+				}
+			}
+			watched.do = func() {
+				if err := other.Delete(t.Context(), assignment("bo"), catalog.AnyVersion, by); err != nil {
+					t.Error(err)
+				}
+			}
+			if err := remove(c); !fault.Is(err, fault.Conflict) && !fault.Is(err, fault.StaleVersion) {
+				t.Errorf("the last administrator was removed: %v", err)
+			}
+			if _, err := other.Store.Entity(t.Context(), assignment("ann")); err != nil {
+				t.Error(err)
+			}
+		})
+	}
+}
