@@ -1,12 +1,15 @@
 import { type ReactNode, useEffect, useId, useRef } from "react";
 
-/** Modal is a dialog over the page. The browser keeps the focus in it, and gives it back. */
+/** Modal is a dialog over the page. The browser keeps the focus in it, first at data-first, and gives it back. */
 export function Modal({ title, close, children }: { title: string; close: () => void; children: ReactNode }) {
   const ref = useRef<HTMLDialogElement>(null);
   const id = useId();
   useEffect(() => {
     const d = ref.current;
-    if (d && !d.open) d.showModal();
+    if (d && !d.open) {
+      d.showModal();
+      d.querySelector<HTMLElement>("[data-first]")?.focus();
+    }
     return () => d?.close();
   }, []);
   return (
