@@ -149,6 +149,37 @@ on(
   { colorScheme: "dark" },
 );
 
+on(
+  "what somebody else has saved meanwhile is merged, and nothing is lost",
+  async ({ page, login, accessible, expect }) => {
+    expect(/409 \(Conflict\).*\/v1\/entities/);
+    const doc = commented.replace("Press #", "Bind #").replace("identifier: press", "identifier: bind");
+    await server.save(doc);
+    await login(`${at}/edit/pipeline?id=bind`);
+    await put(page, "name: Ink", "s of mine");
+    await put(page, "timeout: 10m", " # mine");
+    await server.save(doc.replace("name: Ink", "name: Ink of theirs").replace("name: Ship", "name: Ship of theirs"));
+    await page.keyboard.press("Control+s");
+    await page.getByRole("dialog", { name: "Save Bind?" }).getByText("# mine").waitFor();
+    await page.keyboard.press("Enter");
+    const dialog = page.getByRole("dialog", { name: "Somebody else has saved it meanwhile" });
+    await dialog.getByText("you choose for the others: 1 of 1 to go").waitFor();
+    assert.deepEqual(await accessible(), []);
+    await dialog.getByRole("region", { name: "Theirs" }).getByText("+        name: Ship of theirs").waitFor();
+    assert.ok(await dialog.getByRole("button", { name: "Go on with this" }).isDisabled());
+    await dialog.getByRole("radio", { name: "Theirs" }).focus();
+    await page.keyboard.press("ArrowDown");
+    assert.ok(await dialog.getByRole("radio", { name: "Yours", exact: true }).isChecked());
+    await dialog.getByRole("button", { name: "Go on with this" }).click();
+    await page.getByText("Nothing is wrong with it").waitFor();
+    await page.getByRole("button", { name: "Save" }).click();
+    await page.getByRole("dialog", { name: "Save Bind?" }).getByRole("button", { name: "Save" }).click();
+    await page.getByText("Saved as version 3").waitFor();
+    const both = doc.replace("name: Ink", "name: Inks of mine").replace("timeout: 10m", "timeout: 10m # mine");
+    assert.equal(await saved("bind"), both.replace("name: Ship", "name: Ship of theirs"));
+  },
+);
+
 on("who may not save can read, and is told what is missing", async ({ page, login, accessible }) => {
   await server.ask(
     "PUT",

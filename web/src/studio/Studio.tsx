@@ -1,7 +1,7 @@
 import { useQuery, useQueryClient } from "@tanstack/react-query";
 import { useBlocker, useNavigate } from "@tanstack/react-router";
 import { type RefObject, useEffect, useMemo, useRef, useState } from "react";
-import { call, type Detail, type Entity, Problem, type Schemas, type Scope, save } from "../lib/api";
+import { call, type Detail, type Entity, Problem, part, type Schemas, type Scope, save } from "../lib/api";
 import { diff } from "../lib/diff";
 import { type Draft, drop, keep, kept } from "../lib/draft";
 import { type Kind, pageOf } from "../lib/kinds";
@@ -15,6 +15,7 @@ import { Head } from "../ui/Document";
 import { addressOf } from "../ui/Go";
 import { Modal } from "../ui/Modal";
 import { Finding, ProblemCard } from "../ui/states";
+import { Merge } from "./Merge";
 import { Text, type TextHandle } from "./Text";
 
 interface Props {
@@ -107,6 +108,19 @@ export function Studio({ scope, of, env, saved }: Props) {
           {saving.other && <p>{saving.other}</p>}
           <SaveForm send={saving.send} cancel={saving.cancel} />
         </Modal>
+      )}
+      {saving.theirs && (
+        <Merge
+          base={base.text}
+          mine={text}
+          theirs={saving.theirs}
+          take={(merged) => {
+            setBase({ text: saving.theirs?.yaml ?? "", version: saving.theirs?.version ?? 0 });
+            editor.current?.replace(merged);
+            saving.merged();
+          }}
+          close={saving.merged}
+        />
       )}
       <Leave dirty={dirty} forget={() => drop(key)} />
     </main>
@@ -207,6 +221,7 @@ function useSaving({ scope, of, env, id, base, text, checked, setBase, forget }:
   const [busy, setBusy] = useState(false);
   const [said, say] = useState<string>();
   const [problem, setProblem] = useState<Error>();
+  const [theirs, setTheirs] = useState<Entity>();
   const queries = useQueryClient();
   const navigate = useNavigate();
   const expired = useExpired();
@@ -214,6 +229,16 @@ function useSaving({ scope, of, env, id, base, text, checked, setBase, forget }:
   useEffect(() => say(undefined), [text]);
   const would = checked.would;
   const renamed = id !== undefined && would && would.id !== id ? would.id : undefined;
+  /** look reads what somebody else has saved meanwhile. */
+  const look = async (id: string) => {
+    try {
+      setTheirs(await call<Entity>(`/v1/entities/${part(of.kind)}/${part(id)}`, { query: { ...scope, env } }));
+    } catch (e) {
+      const gone = e instanceof Problem && e.status === 404;
+      if (gone) setBase({ text: "", version: 0 });
+      setProblem(gone ? new Error("Somebody has deleted it meanwhile. Saving it again makes it anew.") : (e as Error));
+    }
+  };
   const send = async () => {
     if (busy) return;
     setBusy(true);
@@ -231,7 +256,8 @@ function useSaving({ scope, of, env, id, base, text, checked, setBase, forget }:
       }
     } catch (e) {
       expired(e);
-      setProblem(e as Error);
+      if (id !== undefined && e instanceof Problem && e.body?.code === "STALE_VERSION") await look(id);
+      else setProblem(e as Error);
     } finally {
       setBusy(false);
     }
@@ -241,6 +267,8 @@ function useSaving({ scope, of, env, id, base, text, checked, setBase, forget }:
     busy,
     said,
     problem,
+    theirs,
+    merged: () => setTheirs(undefined),
     say,
     send,
     ask: () => setAsked(true),

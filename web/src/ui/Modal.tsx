@@ -1,7 +1,17 @@
 import { type ReactNode, useEffect, useId, useRef } from "react";
 
 /** Modal is a dialog over the page. The browser keeps the focus in it, first at data-first, and gives it back. */
-export function Modal({ title, close, children }: { title: string; close: () => void; children: ReactNode }) {
+export function Modal({
+  title,
+  close,
+  wide,
+  children,
+}: {
+  title: string;
+  close: () => void;
+  wide?: boolean;
+  children: ReactNode;
+}) {
   const ref = useRef<HTMLDialogElement>(null);
   const id = useId();
   useEffect(() => {
@@ -13,7 +23,7 @@ export function Modal({ title, close, children }: { title: string; close: () => 
     return () => d?.close();
   }, []);
   return (
-    <dialog ref={ref} aria-labelledby={id} onClose={close} onCancel={close}>
+    <dialog ref={ref} className={wide ? "wide" : undefined} aria-labelledby={id} onClose={close} onCancel={close}>
       <h2 id={id}>{title}</h2>
       {children}
     </dialog>
