@@ -180,6 +180,27 @@ on(
   },
 );
 
+on("keys, words and names are proposed, and explained", async ({ page, login, accessible, expect }) => {
+  expect(invalid);
+  page.on("dialog", (d) => d.accept());
+  await server.save(
+    "connector: {name: Shop, identifier: shop, orgIdentifier: default, projectIdentifier: default_project, type: DockerRegistry, spec: {dockerRegistryUrl: 'http://127.0.0.1:1', providerType: Other, auth: {type: Anonymous}}}\n",
+  );
+  await login(`${at}/edit/pipeline?id=press`);
+  await put(page, "identifier: ship", "\ntimeo");
+  const list = page.getByRole("listbox");
+  await list.getByRole("option", { name: /^timeout/ }).waitFor();
+  assert.deepEqual(await accessible(), []);
+  await page.keyboard.press("Enter");
+  await page.keyboard.type("1h");
+  await put(page, "identifier: ink", "\nconnectorRef: s");
+  await list.getByRole("option", { name: /^shop/ }).click();
+  await text(page).getByText("connectorRef: shop").waitFor();
+  await text(page).getByText("type", { exact: true }).first().hover();
+  await page.getByText(/One of: .*Deployment/).waitFor();
+  assert.deepEqual(await accessible(), []);
+});
+
 on("who may not save can read, and is told what is missing", async ({ page, login, accessible }) => {
   await server.ask(
     "PUT",

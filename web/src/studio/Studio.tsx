@@ -6,6 +6,7 @@ import { diff } from "../lib/diff";
 import { type Draft, drop, keep, kept } from "../lib/draft";
 import { type Kind, pageOf } from "../lib/kinds";
 import { useMay } from "../lib/may";
+import type { Schema } from "../lib/schema";
 import { nameOf } from "../lib/scope";
 import { useExpired } from "../lib/session";
 import { starter } from "../lib/starters";
@@ -15,6 +16,7 @@ import { Head } from "../ui/Document";
 import { addressOf } from "../ui/Go";
 import { Modal } from "../ui/Modal";
 import { Finding, ProblemCard } from "../ui/states";
+import { completion, help } from "./complete";
 import { Merge } from "./Merge";
 import { Text, type TextHandle } from "./Text";
 
@@ -45,6 +47,7 @@ export function Studio({ scope, of, env, saved }: Props) {
   const editor = useRef<TextHandle>(null);
   const may = useMay(scope, "entity.save", of.kind, id);
   const checked = useChecked(scope, of, text, may.asked && !may.why);
+  const words = useWords(scope, of);
   const dirty = text !== base.text;
   const draft = useDraft(key, base, text, dirty);
   const name = saved ? saved.name || saved.id : `New ${of.one}`;
@@ -96,6 +99,8 @@ export function Studio({ scope, of, env, saved }: Props) {
         findings={checked.findings}
         changed={setText}
         save={ask}
+        complete={words.complete}
+        help={words.help}
       />
       <p className="faint">
         <kbd>Ctrl S</kbd> saves, <kbd>F8</kbd> goes to the next finding, <kbd>Escape</kbd> and then <kbd>Tab</kbd>{" "}
@@ -142,6 +147,22 @@ function useDraft(key: string, base: Base, text: string, dirty: boolean): boolea
     else drop(key);
   }, [key, base, text, dirty]);
   return fine;
+}
+
+/** useWords is what the schema of a kind says at each place; nothing as long as it isn't there. */
+function useWords(scope: Scope, of: Kind) {
+  const { data } = useQuery({
+    queryKey: ["schema", of.kind],
+    queryFn: ({ signal }) => call<Schema>(`/schema/${of.kind}.json`, { signal }),
+    staleTime: Number.POSITIVE_INFINITY,
+  });
+  const latest = useRef(data);
+  latest.current = data;
+  const { org, project } = scope;
+  return useMemo(
+    () => ({ complete: completion({ org, project }, () => latest.current), help: help(() => latest.current) }),
+    [org, project],
+  );
 }
 
 interface Checked {

@@ -1,10 +1,19 @@
+import { autocompletion, type CompletionSource, completionKeymap } from "@codemirror/autocomplete";
 import { defaultKeymap, history, historyKeymap, indentWithTab } from "@codemirror/commands";
 import { yaml } from "@codemirror/lang-yaml";
 import { foldGutter, foldKeymap, HighlightStyle, indentOnInput, syntaxHighlighting } from "@codemirror/language";
 import { type Diagnostic, lintGutter, nextDiagnostic, previousDiagnostic, setDiagnostics } from "@codemirror/lint";
 import { highlightSelectionMatches, searchKeymap } from "@codemirror/search";
 import { Compartment, EditorState } from "@codemirror/state";
-import { drawSelection, EditorView, highlightActiveLineGutter, keymap, lineNumbers } from "@codemirror/view";
+import {
+  drawSelection,
+  EditorView,
+  type HoverTooltipSource,
+  highlightActiveLineGutter,
+  hoverTooltip,
+  keymap,
+  lineNumbers,
+} from "@codemirror/view";
 import { tags } from "@lezer/highlight";
 import { type Ref, useEffect, useImperativeHandle, useRef } from "react";
 import type { Detail } from "../lib/api";
@@ -24,6 +33,8 @@ interface Props {
   findings: Detail[];
   changed: (text: string) => void;
   save: () => void;
+  complete: CompletionSource;
+  help: HoverTooltipSource;
   ref: Ref<TextHandle>;
 }
 
@@ -119,6 +130,8 @@ export function Text(props: Props) {
           yaml(),
           looks,
           syntaxHighlighting(colours),
+          autocompletion({ override: [(c) => latest.current.complete(c)], icons: false }),
+          hoverTooltip((v, pos, side) => latest.current.help(v, pos, side)),
           writable.current.of(EditorState.readOnly.of(readOnly)),
           EditorState.tabSize.of(2),
           EditorView.contentAttributes.of({ "aria-label": label, spellcheck: "false", tabindex: "0" }),
@@ -129,6 +142,7 @@ export function Text(props: Props) {
           keymap.of([
             { key: "Mod-s", run: saves },
             { key: "F8", run: nextDiagnostic, shift: previousDiagnostic },
+            ...completionKeymap,
             ...searchKeymap,
             ...foldKeymap,
             ...historyKeymap,
