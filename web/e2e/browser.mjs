@@ -59,10 +59,10 @@ async function open(browser, server, options = {}) {
       for (const p of context.pages()) wrong.push(...(await p.evaluate(() => window.violations).catch(() => [])));
       return wrong;
     },
-    async login(path = "/") {
+    async login(path = "/", token = server.token) {
       expected.push(/401 \(Unauthorized\).*\/v1\/whoami/);
       await page.goto(path);
-      await page.getByLabel("Token").fill(server.token);
+      await page.getByLabel("Token").fill(token);
       await page.getByRole("button", { name: "Log in" }).click();
       await page.getByRole("button", { name: "Log out" }).waitFor();
     },

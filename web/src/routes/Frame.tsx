@@ -2,6 +2,7 @@ import { useQueryClient } from "@tanstack/react-query";
 import { Link, Outlet, useNavigate, useParams, useRouterState } from "@tanstack/react-router";
 import { type FormEvent, useEffect, useState, useSyncExternalStore } from "react";
 import { call, Problem, type Scope } from "../lib/api";
+import { drop } from "../lib/draft";
 import { listOf, nameOf, pathOf, recent, remember, useRecent } from "../lib/scope";
 import { useWhoami } from "../lib/session";
 import { Modal } from "../ui/Modal";
@@ -245,6 +246,7 @@ function Logout() {
             }
           }
           queries.clear();
+          drop();
           await navigate({ to: "/login", search: {} });
         }}
       >

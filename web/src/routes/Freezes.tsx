@@ -4,6 +4,7 @@ import { nameOf } from "../lib/scope";
 import { exact } from "../lib/time";
 import { listAt, textAt } from "../lib/yaml";
 import { DocumentPage, usePlace } from "../ui/Document";
+import { Edit } from "../ui/Edit";
 import { Go } from "../ui/Go";
 import { List, Table } from "../ui/List";
 import { Title } from "../ui/states";
@@ -16,7 +17,11 @@ export function Freezes() {
   return (
     <main id="main">
       <Title text="Freezes" />
-      <p className="faint">that count in {nameOf(scope)}</p>
+      <div className="row">
+        <p className="faint">that count in {nameOf(scope)}</p>
+        <span className="grow" />
+        <Edit scope={scope} of={freezes} />
+      </div>
       <List<Schemas["Freezes"] & { nextPageToken?: string }, Entry>
         what="freezes"
         path="/v1/freezes"

@@ -1,8 +1,10 @@
 import { useInfiniteQuery, useQuery } from "@tanstack/react-query";
 import { Link, useNavigate, useParams, useSearch } from "@tanstack/react-router";
 import { call, type Entity, type ExecutionList, part } from "../lib/api";
+import { pipelines } from "../lib/kinds";
 import { nameOf } from "../lib/scope";
 import { ended } from "../lib/status";
+import { Edit } from "../ui/Edit";
 import { Runs } from "../ui/Runs";
 import { Awaited, Empty, Loading, ProblemCard, Title } from "../ui/states";
 import { Tabs } from "../ui/Tabs";
@@ -56,6 +58,7 @@ export function PipelinePage() {
       <div className="row">
         <Title text={e.name || e.id} />
         <span className="grow" />
+        <Edit scope={{ org, project }} of={pipelines} id={e.id} />
         <Link to="/o/$org/p/$project/pipelines/$pipeline/run" params={of} search={{}} className="button primary">
           Run
         </Link>

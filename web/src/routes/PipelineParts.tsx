@@ -2,6 +2,8 @@ import { useQuery } from "@tanstack/react-query";
 import { Link } from "@tanstack/react-router";
 import { useState } from "react";
 import { call, type EntityList, type FireList, type InputSetList, part } from "../lib/api";
+import { inputSets, type Kind, triggers as kindOfTriggers } from "../lib/kinds";
+import { Edit } from "../ui/Edit";
 import { Go } from "../ui/Go";
 import { Empty, Finding, Loading, ProblemCard } from "../ui/states";
 import { Ago } from "../ui/Time";
@@ -17,52 +19,67 @@ export function InputSets({ of: { org, project, pipeline } }: { of: Of }) {
   if (list.isPending) return <Loading what="its input sets" rows={3} />;
   if (list.error) return <ProblemCard problem={list.error} again={() => void list.refetch()} />;
   const sets = list.data.inputSets;
-  if (sets.length === 0) return <Empty>It has no input set.</Empty>;
   return (
-    <div className="scroll">
-      <table>
-        <thead>
-          <tr>
-            <th scope="col">Name</th>
-            <th scope="col">Kind</th>
-            <th scope="col">Fits the pipeline</th>
-            <th scope="col">Run</th>
-          </tr>
-        </thead>
-        <tbody>
-          {sets.map((s) => (
-            <tr key={s.id}>
-              <td>
-                <Go
-                  scope={{ org, project }}
-                  page={[s.kind === "overlayInputSet" ? "overlays" : "input-sets", pipeline, s.id]}
-                >
-                  {s.name || s.id}
-                </Go>
-                {s.name !== s.id && <div className="faint">{s.id}</div>}
-              </td>
-              <td>{s.kind === "overlayInputSet" ? "Overlay" : "Input set"}</td>
-              <td>
-                {s.valid ? "yes" : "no"}
-                {s.wrong.map((w) => (
-                  <div key={`${w.path} ${w.line} ${w.message}`} className="why">
-                    <Finding of={w} />
-                  </div>
-                ))}
-              </td>
-              <td>
-                <Link
-                  to="/o/$org/p/$project/pipelines/$pipeline/run"
-                  params={{ org, project, pipeline }}
-                  search={{ inputSets: s.id }}
-                >
-                  Run<span className="sr"> with {s.name || s.id}</span>
-                </Link>
-              </td>
-            </tr>
-          ))}
-        </tbody>
-      </table>
+    <>
+      <New of={{ org, project, pipeline }} kind={inputSets} />
+      {sets.length === 0 && <Empty>It has no input set.</Empty>}
+      {sets.length > 0 && (
+        <div className="scroll">
+          <table>
+            <thead>
+              <tr>
+                <th scope="col">Name</th>
+                <th scope="col">Kind</th>
+                <th scope="col">Fits the pipeline</th>
+                <th scope="col">Run</th>
+              </tr>
+            </thead>
+            <tbody>
+              {sets.map((s) => (
+                <tr key={s.id}>
+                  <td>
+                    <Go
+                      scope={{ org, project }}
+                      page={[s.kind === "overlayInputSet" ? "overlays" : "input-sets", pipeline, s.id]}
+                    >
+                      {s.name || s.id}
+                    </Go>
+                    {s.name !== s.id && <div className="faint">{s.id}</div>}
+                  </td>
+                  <td>{s.kind === "overlayInputSet" ? "Overlay" : "Input set"}</td>
+                  <td>
+                    {s.valid ? "yes" : "no"}
+                    {s.wrong.map((w) => (
+                      <div key={`${w.path} ${w.line} ${w.message}`} className="why">
+                        <Finding of={w} />
+                      </div>
+                    ))}
+                  </td>
+                  <td>
+                    <Link
+                      to="/o/$org/p/$project/pipelines/$pipeline/run"
+                      params={{ org, project, pipeline }}
+                      search={{ inputSets: s.id }}
+                    >
+                      Run<span className="sr"> with {s.name || s.id}</span>
+                    </Link>
+                  </td>
+                </tr>
+              ))}
+            </tbody>
+          </table>
+        </div>
+      )}
+    </>
+  );
+}
+
+/** New leads to where one of what belongs to a pipeline is begun. */
+function New({ of: { org, project, pipeline }, kind }: { of: Of; kind: Kind }) {
+  return (
+    <div className="row">
+      <span className="grow" />
+      <Edit scope={{ org, project }} of={kind} env={pipeline} />
     </div>
   );
 }
@@ -77,13 +94,16 @@ export function Triggers({ of: { org, project, pipeline } }: { of: Of }) {
   if (list.isPending) return <Loading what="its triggers" rows={3} />;
   if (list.error) return <ProblemCard problem={list.error} again={() => void list.refetch()} />;
   const triggers = list.data.entities;
-  if (triggers.length === 0) return <Empty>Nothing starts it by itself: it has no trigger.</Empty>;
   return (
-    <ul className="plain">
-      {triggers.map((t) => (
-        <Trigger key={t.id} of={{ org, project, pipeline }} id={t.id} name={t.name || t.id} />
-      ))}
-    </ul>
+    <>
+      <New of={{ org, project, pipeline }} kind={kindOfTriggers} />
+      {triggers.length === 0 && <Empty>Nothing starts it by itself: it has no trigger.</Empty>}
+      <ul className="plain">
+        {triggers.map((t) => (
+          <Trigger key={t.id} of={{ org, project, pipeline }} id={t.id} name={t.name || t.id} />
+        ))}
+      </ul>
+    </>
   );
 }
 

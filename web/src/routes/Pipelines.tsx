@@ -1,7 +1,9 @@
 import { keepPreviousData, useInfiniteQuery, useQuery } from "@tanstack/react-query";
 import { Link, useParams } from "@tanstack/react-router";
 import { call, type Entity, type EntityList, type Execution, type ExecutionList } from "../lib/api";
+import { pipelines as kind } from "../lib/kinds";
 import { nameOf } from "../lib/scope";
+import { Edit } from "../ui/Edit";
 import { Status } from "../ui/Status";
 import { Empty, Loading, ProblemCard, Title } from "../ui/states";
 import { Ago } from "../ui/Time";
@@ -32,7 +34,11 @@ export function Pipelines() {
   const pipelines = list.data?.pages.flatMap((p) => p.entities) ?? [];
   return (
     <main id="main">
-      <Title text="Pipelines" />
+      <div className="row">
+        <Title text="Pipelines" />
+        <span className="grow" />
+        <Edit scope={{ org, project }} of={kind} />
+      </div>
       <p className="faint">
         of {nameOf({ org, project })}
         {last.error && " · their last deployments can't be read"}
@@ -41,7 +47,7 @@ export function Pipelines() {
       {error && !list.data && <ProblemCard problem={error} again={() => void list.refetch()} />}
       {list.data && pipelines.length === 0 && (
         <Empty>
-          <p>There is no pipeline here yet. To save one:</p>
+          <p>There is no pipeline here yet. Make a new one above, or save one with:</p>
           <pre>slipway apply -f pipeline.yaml</pre>
         </Empty>
       )}

@@ -15,6 +15,7 @@ const names = [
   "action",
   "kind",
   "id",
+  "env",
 ] as const;
 
 const kept = (s: Record<string, unknown>): { [name in (typeof names)[number]]?: string } =>
@@ -61,6 +62,7 @@ const pages: [string, RouteComponent][] = [
   ["gitops", lazyRouteComponent(() => import("./GitOps"), "GitOps")],
   ["gitops/apps/$agent/$name", lazyRouteComponent(application, "Application")],
   ["gitops/sets/$agent/$name", lazyRouteComponent(application, "ApplicationSet")],
+  ["edit/$kind", lazyRouteComponent(() => import("./EditPage"), "EditPage")],
   ["audit", lazyRouteComponent(() => import("./Audit"), "Audit")],
   ["tokens", lazyRouteComponent(() => import("./Tokens"), "TokensPage")],
 ];

@@ -2,9 +2,11 @@ import { useQuery } from "@tanstack/react-query";
 import { useParams, useSearch } from "@tanstack/react-router";
 import { Fragment, type ReactNode } from "react";
 import { call, type Entity, type EntityList, part, type Scope } from "../lib/api";
-import type { Kind } from "../lib/kinds";
+import { type Kind, kindOf } from "../lib/kinds";
 import { nameOf } from "../lib/scope";
+import { hasStarter } from "../lib/starters";
 import { read, type Value } from "../lib/yaml";
+import { Edit } from "./Edit";
 import { Facts } from "./Facts";
 import { Go, useSet } from "./Go";
 import { List } from "./List";
@@ -32,37 +34,45 @@ export function Documents(props: {
   const { scope } = usePlace();
   const empty = (
     <>
-      <p>No {of.one} is saved here yet. To save one:</p>
+      <p>No {of.one} is saved here yet. To save one from a file:</p>
       <pre>{`slipway apply -f ${of.one.replaceAll(" ", "-")}.yaml`}</pre>
     </>
   );
   return (
-    <List<EntityList, Entity>
-      what={of.many}
-      path={`/v1/entities/${of.kind}`}
-      query={{ ...scope, env }}
-      rows={(a) => a.entities}
-      id={(e) => `${e.env} ${e.id}`}
-      text={(e) => `${e.name} ${e.id} ${e.env ?? ""}`}
-      empty={props.empty ?? empty}
-      columns={[
-        [
-          "Name",
-          (e) => (
-            <>
-              <Go scope={scope} page={page(e)} row>
-                {e.name || e.id}
-              </Go>{" "}
-              {e.name && e.name !== e.id && <code className="faint">{e.id}</code>}
-            </>
-          ),
-        ],
-        ...columns,
-        ["Saved", (e) => <Ago at={e.updatedAt} />],
-        ["By", (e) => e.updatedBy],
-        ["Version", (e) => e.version],
-      ]}
-    />
+    <>
+      {hasStarter(of.kind) && (
+        <div className="row">
+          <span className="grow" />
+          <Edit scope={scope} of={of} env={env} />
+        </div>
+      )}
+      <List<EntityList, Entity>
+        what={of.many}
+        path={`/v1/entities/${of.kind}`}
+        query={{ ...scope, env }}
+        rows={(a) => a.entities}
+        id={(e) => `${e.env} ${e.id}`}
+        text={(e) => `${e.name} ${e.id} ${e.env ?? ""}`}
+        empty={props.empty ?? empty}
+        columns={[
+          [
+            "Name",
+            (e) => (
+              <>
+                <Go scope={scope} page={page(e)} row>
+                  {e.name || e.id}
+                </Go>{" "}
+                {e.name && e.name !== e.id && <code className="faint">{e.id}</code>}
+              </>
+            ),
+          ],
+          ...columns,
+          ["Saved", (e) => <Ago at={e.updatedAt} />],
+          ["By", (e) => e.updatedBy],
+          ["Version", (e) => e.version],
+        ]}
+      />
+    </>
   );
 }
 
@@ -161,6 +171,7 @@ export function DocumentPage({ of, id, env, above, facts, actions, parts }: Page
     <main id="main">
       <Head above={above ?? [[`${capital(of.many)} of ${nameOf(scope)}`, [of.page]]]} name={data.name || id} id={id}>
         {actions?.(doc, data, () => void refetch())}
+        {kindOf(of.kind) && <Edit scope={scope} of={of} id={data.id} env={env} />}
       </Head>
       <Facts
         facts={[
