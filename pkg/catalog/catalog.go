@@ -15,6 +15,7 @@ import (
 	"github.com/slipway-cd/slipway/pkg/audit"
 	"github.com/slipway-cd/slipway/pkg/entity"
 	"github.com/slipway-cd/slipway/pkg/fault"
+	"github.com/slipway-cd/slipway/pkg/policy/judge"
 	"github.com/slipway-cd/slipway/pkg/ref"
 	"github.com/slipway-cd/slipway/pkg/secret"
 	"github.com/slipway-cd/slipway/pkg/store"
@@ -27,6 +28,8 @@ type Config struct {
 	// Options say what documents are checked against, wherever they live.
 	Options entity.Options
 	Now     func() time.Time
+	// Policies are asked before a save; nil: there are none, and none can be saved.
+	Policies *judge.Judge
 	// Saved is told of what was saved or deleted, once it is; nil: nobody is.
 	Saved func(ctx context.Context, keys ...store.EntityKey) error
 }
@@ -108,7 +111,7 @@ func (c *Catalog) Save(ctx context.Context, d Draft, by audit.Author) (Result, e
 			err = c.keepsAdmin(ctx, d.Scope.Account, p)
 		}
 		if err != nil {
-			return p.result(), err
+			return p.result(), c.keepDenial(ctx, p.next.Key, by, err)
 		}
 		if p.change != Unchanged {
 			err = c.write(ctx, &p, by)
@@ -220,7 +223,11 @@ func (c *Catalog) fitted(ctx context.Context, r reading, saved Find) (prepared, 
 		}
 		p.warnings = append(p.warnings, outdated...)
 	}
-	p.change, err = c.compare(ctx, p)
+	if p.change, err = c.compare(ctx, p); err != nil || p.change == Unchanged {
+		return p, err
+	}
+	warned, err := c.judged(ctx, p, d)
+	p.warnings = append(p.warnings, warned...)
 	return p, err
 }
 
