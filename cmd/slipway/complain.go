@@ -41,6 +41,8 @@ func advice(code fault.Code) string {
 		return "\"slipway get KIND\" and \"slipway executions\" list what there is; --org and --project say where to look."
 	case fault.Frozen:
 		return "Wait until the freeze ends, or say why it must be now: \"slipway run PIPELINE --override-freeze 'why'\"."
+	case fault.PolicyDenied:
+		return "Change what the messages name; \"slipway get policySet\" and \"slipway get policy ID -o yaml\" show what is asked."
 	case fault.StaleVersion:
 		return "Get it again with \"slipway get KIND ID -o yaml\", make the change anew, and save that."
 	case fault.Referenced:

@@ -34,7 +34,7 @@ type Execution struct {
 	Message   string         `json:"message,omitempty" doc:"Why it failed"`
 	Inputs    string         `json:"inputs,omitempty" doc:"The values of its runtime inputs, as YAML with the root key pipeline. Lists leave it out"`
 	InputSets []string       `json:"inputSets,omitempty" nullable:"false" doc:"The input sets and overlays that it was started with"`
-	Warnings  []fault.Detail `json:"warnings,omitempty" nullable:"false" doc:"Values that had no place in the pipeline. Lists leave them out"`
+	Warnings  []fault.Detail `json:"warnings,omitempty" nullable:"false" doc:"Values that had no place in the pipeline, and what policies warn of. Lists leave them out"`
 	Actor     string         `json:"actor" doc:"Who started it"`
 	RetryOf   string         `json:"retryOf,omitempty" doc:"The execution that this one repeats"`
 	Undoes    string         `json:"rollbackOf,omitempty" doc:"The execution that this one rolls back"`

@@ -44,7 +44,7 @@ const retryAfter = "5"
 // status is the one table of codes and HTTP statuses.
 func status(c fault.Code) int {
 	switch c {
-	case fault.Invalid, fault.Unsupported, fault.UnresolvedExpression, fault.Frozen:
+	case fault.Invalid, fault.Unsupported, fault.UnresolvedExpression, fault.Frozen, fault.PolicyDenied:
 		return http.StatusBadRequest
 	case fault.Unauthenticated, fault.ExpiredToken:
 		return http.StatusUnauthorized

@@ -53,9 +53,19 @@ func rules() []rule {
 			reason: "a function pays for every import at each cold start, and calls nothing of an account but its own",
 		},
 		{
+			name: "Rego is evaluated in one place", packages: []string{"..."}, except: []string{"pkg/policy/rego"},
+			never:  []string{"github.com/open-policy-agent/..."},
+			reason: "one place to bound what others write in it, and to upgrade the library",
+		},
+		{
+			name: "no evaluator of Rego reaches a function or a delegate", packages: []string{"functions/...", "pkg/wire/aws", "delegate/..."},
+			never: []string{"github.com/open-policy-agent/..."}, indirect: true,
+			reason: "it is larger than all else that a function has, which pays for it at each cold start; so no policy can be saved there",
+		},
+		{
 			name: "what decides is pure",
 			packages: []string{
-				"pkg/artifact", "pkg/builtin", "pkg/connector/...", "pkg/dispatch", "pkg/document", "pkg/entity", "pkg/expr", "pkg/fault", "pkg/filesource", "pkg/identity", "pkg/input", "pkg/notify/message", "pkg/plan", "pkg/planning", "pkg/provision", "pkg/provisioner/...", "pkg/ref", "pkg/step/...", "pkg/swimlane/...", "pkg/task", "pkg/template",
+				"pkg/artifact", "pkg/builtin", "pkg/connector/...", "pkg/dispatch", "pkg/document", "pkg/entity", "pkg/expr", "pkg/fault", "pkg/filesource", "pkg/identity", "pkg/input", "pkg/notify/message", "pkg/plan", "pkg/planning", "pkg/policy", "pkg/provision", "pkg/provisioner/...", "pkg/ref", "pkg/step/...", "pkg/swimlane/...", "pkg/task", "pkg/template",
 				"pkg/trigger", "pkg/trigger/cron", "pkg/trigger/match", "pkg/yamldoc",
 			},
 			except: []string{"pkg/step/steptest"},

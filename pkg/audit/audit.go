@@ -49,6 +49,8 @@ const (
 	// something began in spite of one.
 	FreezeRejected   Action = "FREEZE_REJECTED"
 	FreezeOverridden Action = "FREEZE_OVERRIDDEN"
+	// PolicyDenied: a governance policy was against a save or a start.
+	PolicyDenied Action = "POLICY_DENIED"
 	// Rotate makes a new key for the tokens that clouds trust.
 	Rotate Action = "ROTATE"
 )

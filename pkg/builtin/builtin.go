@@ -37,6 +37,7 @@ import (
 	"github.com/slipway-cd/slipway/pkg/step/jiraapproval"
 	"github.com/slipway-cd/slipway/pkg/step/jiracreate"
 	"github.com/slipway-cd/slipway/pkg/step/jiraupdate"
+	"github.com/slipway-cd/slipway/pkg/step/policy"
 	"github.com/slipway-cd/slipway/pkg/step/probe"
 	"github.com/slipway-cd/slipway/pkg/step/queue"
 	"github.com/slipway-cd/slipway/pkg/step/service"
@@ -129,6 +130,7 @@ func Steps() step.Types {
 		jiraapproval.Type(),
 		jiracreate.Type(),
 		jiraupdate.Type(),
+		policy.Type(),
 		queue.Type(),
 		servicenowapproval.Type(),
 		servicenowcreate.Type(),

@@ -15,6 +15,7 @@ import (
 	"github.com/slipway-cd/slipway/pkg/audit"
 	"github.com/slipway-cd/slipway/pkg/entity"
 	"github.com/slipway-cd/slipway/pkg/fault"
+	"github.com/slipway-cd/slipway/pkg/policy/judge"
 	"github.com/slipway-cd/slipway/pkg/ref"
 	"github.com/slipway-cd/slipway/pkg/secret"
 	"github.com/slipway-cd/slipway/pkg/store"
@@ -27,6 +28,8 @@ type Config struct {
 	// Options say what documents are checked against, wherever they live.
 	Options entity.Options
 	Now     func() time.Time
+	// Policies are asked before a save; nil: there are none, and none can be saved.
+	Policies *judge.Judge
 	// Saved is told of what was saved or deleted, once it is; nil: nobody is.
 	Saved func(ctx context.Context, keys ...store.EntityKey) error
 }
@@ -108,7 +111,7 @@ func (c *Catalog) Save(ctx context.Context, d Draft, by audit.Author) (Result, e
 			err = c.keepsAdmin(ctx, d.Scope.Account, p)
 		}
 		if err != nil {
-			return p.result(), err
+			return p.result(), c.keepDenial(ctx, p.next.Key, by, err)
 		}
 		if p.change != Unchanged {
 			err = c.write(ctx, &p, by)
@@ -116,7 +119,7 @@ func (c *Catalog) Save(ctx context.Context, d Draft, by audit.Author) (Result, e
 		if err == nil && p.entity.Kind == ref.Template {
 			err = c.stabilize(ctx, p.next.Key, by)
 		}
-		if (d.Version == AnyVersion || p.judged != nil) && fault.Is(err, fault.StaleVersion) {
+		if (d.Version == AnyVersion || p.asOf != nil) && fault.Is(err, fault.StaleVersion) {
 			continue // somebody else's save came first; ours is the last, or is judged again
 		}
 		if err == nil && p.change != Unchanged {
@@ -138,10 +141,10 @@ type prepared struct {
 	value    *string      // a secret's, taken out of the document
 	change   Change
 	warnings []fault.Detail
-	// judged is the access version by which it was: nil unless it has a say in who may
+	// asOf is the access version by which it was judged: nil unless it has a say in who may
 	// do what itself. What was judged against two documents that change at the same
 	// moment could come to what neither allows.
-	judged *int64
+	asOf *int64
 }
 
 func (p prepared) result() Result {
@@ -196,7 +199,7 @@ func (c *Catalog) fitted(ctx context.Context, r reading, saved Find) (prepared, 
 		if err != nil {
 			return prepared{}, err
 		}
-		p.judged = &now
+		p.asOf = &now
 	}
 	if err := c.grantable(ctx, d, p); err != nil {
 		return prepared{}, err
@@ -231,7 +234,11 @@ func (c *Catalog) fitted(ctx context.Context, r reading, saved Find) (prepared, 
 		}
 		p.warnings = append(p.warnings, outdated...)
 	}
-	p.change, err = c.compare(ctx, p)
+	if p.change, err = c.compare(ctx, p); err != nil || p.change == Unchanged {
+		return p, err
+	}
+	warned, err := c.judged(ctx, p, d)
+	p.warnings = append(p.warnings, warned...)
 	return p, err
 }
 
@@ -264,7 +271,7 @@ func (c *Catalog) write(ctx context.Context, p *prepared, by audit.Author) error
 	if err := c.Found(ctx, by, p.next.Key.Scope); err != nil {
 		return err
 	}
-	saved, err := c.judgedBy(p.judged).SaveEntity(ctx, one.Entity, one.Audit, one.Values...)
+	saved, err := c.judgedBy(p.asOf).SaveEntity(ctx, one.Entity, one.Audit, one.Values...)
 	if err != nil {
 		return err
 	}

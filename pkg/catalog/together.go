@@ -42,6 +42,11 @@ func (c *Catalog) SaveAll(ctx context.Context, set []Draft, by audit.Author) ([]
 		case err == nil:
 			return results(all, done), c.tell(ctx, slices.Collect(maps.Keys(done))...)
 		case !fault.Is(err, fault.StaleVersion):
+			for key, denied := range v.denied {
+				if kept := c.keepDenial(ctx, key, by, denied); fault.CodeOf(kept) != fault.PolicyDenied {
+					return nil, kept
+				}
+			}
 			return nil, partly(err, done, len(set))
 		}
 	}
@@ -102,14 +107,14 @@ func (c *Catalog) prepareAll(ctx context.Context, set []Draft) ([]prepared, *vie
 	v.templates(set)
 	then := c.Store
 	then.Entities = v
-	in := New(Config{Store: then, Secret: c.Secret, Options: c.Options, Now: c.Now})
+	in := New(Config{Store: then, Secret: c.Secret, Options: c.Options, Policies: c.Policies, Now: c.Now})
 	in.near = &neighbours{}
 	read := make([]reading, len(set))
 	var bad faults
 	for i, d := range set {
 		e, report, err := in.read(ctx, d)
 		if err := bad.add(d, err); err != nil {
-			return nil, nil, err
+			return nil, v, err
 		}
 		read[i] = reading{draft: d, entity: e, report: report, good: err == nil}
 		v.add(e, d)
@@ -118,7 +123,7 @@ func (c *Catalog) prepareAll(ctx context.Context, set []Draft) ([]prepared, *vie
 		}
 	}
 	if err := v.prefetch(ctx); err != nil {
-		return nil, nil, err
+		return nil, v, err
 	}
 	again := bad.repeated(read)
 	var all []prepared
@@ -128,7 +133,10 @@ func (c *Catalog) prepareAll(ctx context.Context, set []Draft) ([]prepared, *vie
 		}
 		p, err := in.fitted(ctx, r, v.saved)
 		if err := bad.add(r.draft, err); err != nil {
-			return nil, nil, err
+			return nil, v, err
+		}
+		if fault.Is(err, fault.PolicyDenied) {
+			v.denied[p.next.Key] = err
 		}
 		if err == nil {
 			p.warnings = r.draft.placed(p.warnings)
@@ -232,8 +240,8 @@ func (c *Catalog) writeAll(ctx context.Context, all []prepared, v *view, by audi
 	var judged *int64 // when the first of them was
 	for i := range all {
 		p := &all[i]
-		if p.judged != nil && (judged == nil || *p.judged < *judged) {
-			judged = p.judged
+		if p.asOf != nil && (judged == nil || *p.asOf < *judged) {
+			judged = p.asOf
 		}
 		if p.change != Unchanged {
 			one, err := c.saving(ctx, p, by)

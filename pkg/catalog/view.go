@@ -21,10 +21,12 @@ type view struct {
 	saved Find // what is there already
 	mine  map[store.EntityKey]store.Entity
 	read  int // bytes that were asked for
+	// denied are those that policies are against, with their messages.
+	denied map[store.EntityKey]error
 }
 
 func newView(saved Find) *view {
-	return &view{saved: saved, mine: map[store.EntityKey]store.Entity{}}
+	return &view{saved: saved, mine: map[store.EntityKey]store.Entity{}, denied: map[store.EntityKey]error{}}
 }
 
 // Entity reads one. Which version of a template is stable stays, if there is

@@ -8,6 +8,7 @@ import (
 
 	"github.com/slipway-cd/slipway/pkg/fault"
 	"github.com/slipway-cd/slipway/pkg/plan"
+	"github.com/slipway-cd/slipway/pkg/policy"
 	"github.com/slipway-cd/slipway/pkg/resolve"
 	"github.com/slipway-cd/slipway/pkg/step"
 	"github.com/slipway-cd/slipway/pkg/store"
@@ -277,6 +278,9 @@ func (r *Reader) in(snap *snapshot, scope *resolve.Scope, n *plan.Node, t step.T
 			return provisioned(snap, store.ProvisionerKey{Scope: snap.execution.Scope, Kind: kind, Identifier: identifier, Workspace: workspace})
 		},
 		MailServer: scope.MailServer, UserGroup: scope.UserGroup, GroupMails: scope.GroupMails,
+		Policies: func(sets []string, input any) (policy.Verdict, error) {
+			return r.policies.Named(snap.ctx, snap.execution.Scope, sets, input, snap.execution.Actor)
+		},
 	}
 	if t.Session {
 		if in.Session, err = sessionOf(r.steps, snap, n, attempt); err != nil {

@@ -18,6 +18,7 @@ import (
 	"github.com/slipway-cd/slipway/pkg/freeze/calendar"
 	"github.com/slipway-cd/slipway/pkg/mail"
 	"github.com/slipway-cd/slipway/pkg/plan"
+	"github.com/slipway-cd/slipway/pkg/policy/judge"
 	"github.com/slipway-cd/slipway/pkg/ref"
 	"github.com/slipway-cd/slipway/pkg/statemachine"
 	"github.com/slipway-cd/slipway/pkg/step"
@@ -47,6 +48,8 @@ type Config struct {
 	Windows Windows
 	Mail    *mail.Server // of Email steps; nil: there is none. Its password refers to a secret.
 	Limits  Limits
+	// Policies are asked by Policy steps; nil: there are none.
+	Policies *judge.Judge
 	// StartChained starts the execution of a chained pipeline.
 	StartChained func(context.Context, Chained) (store.Execution, error)
 	Now          func() time.Time
@@ -69,7 +72,7 @@ type Handler struct {
 // NewHandler makes a Handler.
 func NewHandler(cfg Config) *Handler {
 	r := &Reader{
-		store: cfg.Store, steps: map[string]step.Type{}, types: cfg.Types, mail: cfg.Mail, now: cfg.Now, calendar: calendar.New(cfg.Store.Entities), grants: grants.New(cfg.Store.Entities),
+		store: cfg.Store, steps: map[string]step.Type{}, types: cfg.Types, mail: cfg.Mail, now: cfg.Now, calendar: calendar.New(cfg.Store.Entities), grants: grants.New(cfg.Store.Entities), policies: cfg.Policies,
 		plans: &plans{stored: cfg.Store.Executions, limit: 128, known: map[string]*plan.Plan{}},
 	}
 	for _, t := range cfg.Steps {

@@ -9,6 +9,7 @@ import (
 	"github.com/slipway-cd/slipway/pkg/freeze/calendar"
 	"github.com/slipway-cd/slipway/pkg/mail"
 	"github.com/slipway-cd/slipway/pkg/plan"
+	"github.com/slipway-cd/slipway/pkg/policy/judge"
 	"github.com/slipway-cd/slipway/pkg/resolve"
 	"github.com/slipway-cd/slipway/pkg/step"
 	"github.com/slipway-cd/slipway/pkg/store"
@@ -26,6 +27,8 @@ type Reader struct {
 	plans *plans
 	// calendar has the deployment freezes.
 	calendar *calendar.Reader
+	// policies are asked by Policy steps; nil: there are none.
+	policies *judge.Judge
 	// grants has what those may do as whom executions act.
 	grants *grants.Reader
 }

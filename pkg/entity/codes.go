@@ -7,6 +7,7 @@ const (
 	unknownStepType    = "UNKNOWN_STEP_TYPE"
 	wrongScope         = "WRONG_SCOPE"
 	badStrategy        = "BAD_FAILURE_STRATEGY"
+	badRego            = "BAD_REGO"
 	tooMany            = "TOO_MANY" // over a bound (pkg/extent)
 	barrierDeadlock    = "BARRIER_DEADLOCK"
 	repeatedIdentifier = "REPEATED_IDENTIFIER" // legal, but a source of surprise

@@ -1,6 +1,6 @@
 // Package entity is the typed YAML of what users save: pipelines, services,
 // environments and groups of them, infrastructure definitions, overrides, connectors, secrets, triggers,
-// input sets, templates, user groups, freezes and what GitOps agents keep. It says everything that is wrong with a document,
+// input sets, templates, user groups, freezes, policies and what GitOps agents keep. It says everything that is wrong with a document,
 // each finding with its place.
 //
 // A key has one of three outcomes: it is honoured; Harness documents it and
@@ -24,6 +24,7 @@ import (
 	"github.com/slipway-cd/slipway/pkg/gitops/access"
 	"github.com/slipway-cd/slipway/pkg/gitops/appset"
 	"github.com/slipway-cd/slipway/pkg/gitops/argo"
+	"github.com/slipway-cd/slipway/pkg/policy"
 	"github.com/slipway-cd/slipway/pkg/ref"
 	"github.com/slipway-cd/slipway/pkg/swimlane"
 	"github.com/slipway-cd/slipway/pkg/yamldoc"
@@ -59,6 +60,8 @@ type Entity struct {
 	Template        *Template
 	UserGroup       *UserGroup
 	Freeze          *freeze.Freeze
+	Policy          *policy.Policy
+	PolicySet       *policy.Set
 	User            *rbac.Person
 	Role            *rbac.Role
 	ResourceGroup   *rbac.Group
@@ -115,6 +118,8 @@ type Options struct {
 	Moves func(stepType string, spec *yamldoc.Node) bool
 	// Lasts says how long steps of a type may well take, and why; nil: nobody knows.
 	Lasts func(stepType string) (time.Duration, string)
+	// CheckRego says what is wrong with a text in Rego; nil: nobody knows.
+	CheckRego func(text string) []policy.Problem
 	// StepTypes are the step types that CheckStep knows. Only who watches the
 	// report needs them.
 	StepTypes []string
@@ -162,7 +167,7 @@ func Decode(doc *yamldoc.Node, r *yamldoc.Report, o Options) *Entity {
 	} else {
 		d.entity(v, e)
 	}
-	if kind != ref.Secret && !ref.OfGitOps(kind) { // whose texts are never expressions
+	if kind != ref.Secret && kind != ref.Policy && !ref.OfGitOps(kind) { // whose texts are never expressions
 		d.deferred(v)
 	}
 	e.References, e.Files = d.references, d.stored
@@ -217,6 +222,10 @@ func (d *decoder) entity(v yamldoc.Value, e *Entity) {
 		e.UserGroup = settings{d}.userGroup(v, e)
 	case ref.Freeze:
 		e.Freeze = settings{d}.freeze(v, e)
+	case ref.Policy:
+		e.Policy = policies{d}.policy(v, e)
+	case ref.PolicySet:
+		e.PolicySet = policies{d}.set(v, e)
 	case ref.User:
 		e.User = roles{d}.user(v, e)
 	case ref.ServiceAccount:
@@ -253,7 +262,7 @@ func (d *decoder) entity(v yamldoc.Value, e *Entity) {
 // OtherKinds are root keys that Harness has for what Slipway doesn't save yet.
 func OtherKinds() []string {
 	return []string{
-		"gitops", "monitoredService", "policy", "policySet",
+		"gitops", "monitoredService",
 	}
 }
 

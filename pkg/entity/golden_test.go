@@ -13,6 +13,7 @@ import (
 
 	"github.com/slipway-cd/slipway/pkg/builtin"
 	"github.com/slipway-cd/slipway/pkg/entity"
+	"github.com/slipway-cd/slipway/pkg/policy/rego"
 	"github.com/slipway-cd/slipway/pkg/ref"
 	"github.com/slipway-cd/slipway/pkg/yamldoc"
 )
@@ -40,7 +41,7 @@ func decode(file string, data []byte, scope ref.Scope) ([]*entity.Entity, *yamld
 	docs, report := yamldoc.Parse(file, data)
 	var out []*entity.Entity
 	for _, doc := range docs {
-		out = append(out, entity.Decode(doc, report, entity.Options{Scope: scope, CheckStep: checkStep, Types: builtin.Types()}))
+		out = append(out, entity.Decode(doc, report, entity.Options{Scope: scope, CheckStep: checkStep, CheckRego: rego.New().Check, Types: builtin.Types()}))
 	}
 	return out, report
 }

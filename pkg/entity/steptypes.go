@@ -21,8 +21,6 @@ func instead(name string) string {
 	switch name {
 	case "Container", "Run", "Plugin", "Background":
 		return ": no containers are run for steps; a ShellScript step runs with the tools that its delegate has"
-	case "Policy":
-		return ": there are no policy sets; a ShellScript or Http step can ask a policy engine"
 	}
 	return ""
 }

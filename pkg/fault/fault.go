@@ -24,6 +24,8 @@ const (
 	Conflict Code = "CONFLICT"
 	// Frozen: a deployment freeze is active.
 	Frozen Code = "FROZEN"
+	// PolicyDenied: a governance policy is against it; Details have its messages.
+	PolicyDenied Code = "POLICY_DENIED"
 	// StaleVersion: somebody else changed the entity since it was read.
 	StaleVersion Code = "STALE_VERSION"
 	// Referenced: the entity can't be deleted while others name it.
@@ -55,7 +57,7 @@ const (
 // Codes lists every code, for the documentation's test and the API's table.
 func Codes() []Code {
 	return []Code{
-		Invalid, NotFound, Conflict, Frozen, StaleVersion, Referenced, Unauthenticated, ExpiredToken, Forbidden,
+		Invalid, NotFound, Conflict, Frozen, PolicyDenied, StaleVersion, Referenced, Unauthenticated, ExpiredToken, Forbidden,
 		Unsupported, UnresolvedExpression, LeaseLost, TooLarge, TooMany, StorageFull, Unavailable, Internal,
 	}
 }
@@ -134,6 +136,18 @@ func Wrap(err error, format string, args ...any) *Error {
 	return e
 }
 
+// Told is an error with the messages of its details, a line each.
+func Told(err error) string {
+	text := err.Error()
+	var e *Error
+	if errors.As(err, &e) {
+		for _, d := range e.Details {
+			text += "\n" + d.Message
+		}
+	}
+	return text
+}
+
 // Error is the sentence, without the code.
 func (e *Error) Error() string { return e.Message }
 
@@ -171,7 +185,7 @@ func Passing(err error) bool {
 	switch CodeOf(err) {
 	case Internal, Unavailable, TooMany, StorageFull:
 		return true
-	case Invalid, NotFound, Conflict, Frozen, StaleVersion, Referenced, Unauthenticated, ExpiredToken, Forbidden, Unsupported, UnresolvedExpression, LeaseLost, TooLarge:
+	case Invalid, NotFound, Conflict, Frozen, PolicyDenied, StaleVersion, Referenced, Unauthenticated, ExpiredToken, Forbidden, Unsupported, UnresolvedExpression, LeaseLost, TooLarge:
 	}
 	return false
 }
@@ -195,7 +209,7 @@ func Failures(err error) []FailureType {
 		return []FailureType{Authorization}
 	case Unavailable, TooMany, StorageFull:
 		return []FailureType{Connectivity, RetryableTransientFailure}
-	case Conflict, Frozen, StaleVersion, Referenced, LeaseLost, Internal:
+	case Conflict, Frozen, PolicyDenied, StaleVersion, Referenced, LeaseLost, Internal:
 		return []FailureType{Unknown}
 	}
 	return []FailureType{Unknown}

@@ -29,26 +29,26 @@ func (l *Launcher) frozen(ctx context.Context, r Request, made Planned, freezes 
 	for _, m := range stopped {
 		switch {
 		case r.Override == "" && !r.override().Passes(m.Scope):
-			return l.reject(ctx, r, fault.New(fault.Frozen, "pipeline %s deploys nothing now: %s stops it", r.Pipeline, m))
+			return l.reject(ctx, r, audit.FreezeRejected, fault.New(fault.Frozen, "pipeline %s deploys nothing now: %s stops it", r.Pipeline, m))
 		case !r.override().Passes(m.Scope):
-			return l.reject(ctx, r, fault.New(fault.Forbidden, "%s stops pipeline %s, and whoever starts it may only override freezes within %s", m, r.Pipeline, r.within()))
+			return l.reject(ctx, r, audit.FreezeRejected, fault.New(fault.Forbidden, "%s stops pipeline %s, and whoever starts it may only override freezes within %s", m, r.Pipeline, r.within()))
 		}
 	}
 	return nil
 }
 
-// reject writes down that a freeze has refused a start. The same start again,
-// by its key, is the same refusal.
-func (l *Launcher) reject(ctx context.Context, r Request, why error) error {
-	rejected := r.By.Record(l.Now(), r.Scope, audit.FreezeRejected, string(ref.Pipeline), r.Pipeline, why.Error())
+// reject writes down that a start was refused. The same start again, by its key,
+// is the same refusal.
+func (l *Launcher) reject(ctx context.Context, r Request, by audit.Action, why error) error {
+	rejected := r.By.Record(l.Now(), r.Scope, by, string(ref.Pipeline), r.Pipeline, fault.Told(why))
 	var err error
 	if r.Key == "" {
 		_, err = l.Store.AppendAudit(ctx, rejected)
 	} else {
-		err = l.Store.AppendAuditOnce(ctx, rejected, "freeze "+KeyedID(r.Key), l.Now().Add(KeyKept))
+		err = l.Store.AppendAuditOnce(ctx, rejected, string(by)+" "+KeyedID(r.Key), l.Now().Add(KeyKept))
 	}
 	if err != nil {
-		return fmt.Errorf("record that a freeze refused to start pipeline %s: %w", r.Pipeline, err)
+		return fmt.Errorf("record that a start of pipeline %s was refused: %w", r.Pipeline, err)
 	}
 	return why
 }

@@ -21,6 +21,7 @@ import (
 	"github.com/slipway-cd/slipway/pkg/freeze"
 	"github.com/slipway-cd/slipway/pkg/freeze/calendar"
 	"github.com/slipway-cd/slipway/pkg/plan"
+	"github.com/slipway-cd/slipway/pkg/policy/judge"
 	"github.com/slipway-cd/slipway/pkg/ref"
 	"github.com/slipway-cd/slipway/pkg/statemachine"
 	"github.com/slipway-cd/slipway/pkg/store"
@@ -32,7 +33,9 @@ type Config struct {
 	Runner statemachine.Runner
 	// Options say what a pipeline is checked against, wherever it lives.
 	Options entity.Options
-	Now     func() time.Time
+	// Policies are asked before a start; nil: there are none.
+	Policies *judge.Judge
+	Now      func() time.Time
 }
 
 // Launcher begins executions.
@@ -104,6 +107,9 @@ func (l *Launcher) Start(ctx context.Context, r Request) (store.Execution, error
 		return store.Execution{}, err
 	}
 	if err := l.frozen(ctx, r, made, freezes); err != nil {
+		return store.Execution{}, err
+	}
+	if made, err = l.judged(ctx, r, made); err != nil {
 		return store.Execution{}, err
 	}
 	id := r.ID

@@ -31,6 +31,8 @@ const (
 	Template       Kind = "template"
 	UserGroup      Kind = "userGroup"
 	Freeze         Kind = "freeze" // a time in which nothing is deployed
+	Policy         Kind = "policy" // decides on contents, when a set of them says
+	PolicySet      Kind = "policySet"
 	// User and ServiceAccount are principals: who tokens are of. The others say
 	// who may do what.
 	User           Kind = "user"
@@ -65,7 +67,7 @@ const (
 // Kinds lists every kind, in the order in which they may be saved so that
 // what is named comes before what names it.
 func Kinds() []Kind {
-	return []Kind{Organization, Project, User, ServiceAccount, UserGroup, Role, ResourceGroup, RoleAssignment, Secret, Variable, Connector, Template, Service, Environment, Infrastructure, EnvironmentGroup, Overrides, ServiceOverrides, Pipeline, InputSet, OverlayInputSet, Trigger, Freeze,
+	return []Kind{Organization, Project, User, ServiceAccount, UserGroup, Role, ResourceGroup, RoleAssignment, Policy, PolicySet, Secret, Variable, Connector, Template, Service, Environment, Infrastructure, EnvironmentGroup, Overrides, ServiceOverrides, Pipeline, InputSet, OverlayInputSet, Trigger, Freeze,
 		GitOpsAgent, GitOpsSettings, GitOpsCertificate, GitOpsGPGKey, GitOpsRepoCredentials, GitOpsRepository, GitOpsCluster, GitOpsProject, GitOpsApplicationSet, GitOpsApplication}
 }
 
@@ -111,7 +113,7 @@ func Parent(kind Kind) Kind {
 	case GitOpsSettings, GitOpsCertificate, GitOpsGPGKey, GitOpsRepoCredentials, GitOpsRepository, GitOpsCluster, GitOpsProject,
 		GitOpsApplicationSet, GitOpsApplication:
 		return GitOpsAgent
-	case Organization, Project, Pipeline, Service, Environment, EnvironmentGroup, Connector, Secret, Template, UserGroup, Variable, Freeze, User, ServiceAccount, Role, ResourceGroup, RoleAssignment, GitOpsAgent:
+	case Organization, Project, Pipeline, Service, Environment, EnvironmentGroup, Connector, Secret, Template, UserGroup, Variable, Freeze, Policy, PolicySet, User, ServiceAccount, Role, ResourceGroup, RoleAssignment, GitOpsAgent:
 	}
 	return ""
 }
@@ -273,7 +275,7 @@ func CheckID(kind Kind, id string) error {
 		if checkObjectName(id) == nil {
 			return nil
 		}
-	case Service, Environment, EnvironmentGroup, Infrastructure, Overrides, ServiceOverrides, Connector, Template, Trigger, InputSet, OverlayInputSet, UserGroup, Variable, Freeze, User, ServiceAccount, Role, ResourceGroup, RoleAssignment,
+	case Service, Environment, EnvironmentGroup, Infrastructure, Overrides, ServiceOverrides, Connector, Template, Trigger, InputSet, OverlayInputSet, UserGroup, Variable, Freeze, Policy, PolicySet, User, ServiceAccount, Role, ResourceGroup, RoleAssignment,
 		GitOpsAgent:
 	}
 	return check(re, id, allowed)

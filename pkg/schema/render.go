@@ -277,7 +277,7 @@ func scalarShape(s *Shape) part {
 	has := func(u yamldoc.Use) bool { return s.Uses[u] }
 	switch {
 	case has(yamldoc.UseEnum) && has(yamldoc.UseAnyCase):
-		return part{"anyOf": []any{part{"enum": s.can()}, part{"type": "string", "pattern": anyCase(s.can()) + "|" + s.pattern()}}}
+		return part{"anyOf": []any{part{"enum": s.can()}, part{"type": "string", "pattern": s.or(anyCase(s.can()))}}}
 	case has(yamldoc.UseEnum) && s.pattern() != "":
 		return part{"anyOf": []any{part{"enum": s.can()}, part{"type": "string", "pattern": s.pattern()}}}
 	case has(yamldoc.UseEnum):

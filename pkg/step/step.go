@@ -20,6 +20,7 @@ import (
 	"github.com/slipway-cd/slipway/pkg/filesource"
 	"github.com/slipway-cd/slipway/pkg/mail"
 	"github.com/slipway-cd/slipway/pkg/plan"
+	"github.com/slipway-cd/slipway/pkg/policy"
 	"github.com/slipway-cd/slipway/pkg/provision"
 	"github.com/slipway-cd/slipway/pkg/task"
 	"github.com/slipway-cd/slipway/pkg/task/lookup"
@@ -184,6 +185,9 @@ type In struct {
 	UserGroup func(ref string) error
 	// GroupMails are the addresses of a user group's members, by its reference.
 	GroupMails func(ref string) ([]string, error)
+	// Policies asks policy sets, by their references as written in the step, about
+	// an input.
+	Policies func(sets []string, input any) (policy.Verdict, error)
 	// MailServer is the installation's; its password is a placeholder.
 	MailServer func() (mail.Server, error)
 }

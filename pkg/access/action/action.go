@@ -226,6 +226,10 @@ func TypeOf(kind ref.Kind) Type {
 		return "USERGROUP"
 	case ref.Freeze:
 		return "DEPLOYMENTFREEZE"
+	case ref.Policy:
+		return "GOVERNANCEPOLICY"
+	case ref.PolicySet:
+		return "GOVERNANCEPOLICYSETS"
 	case ref.User:
 		return "USER"
 	case ref.ServiceAccount:

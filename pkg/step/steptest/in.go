@@ -14,6 +14,7 @@ import (
 	"github.com/slipway-cd/slipway/pkg/filesource"
 	"github.com/slipway-cd/slipway/pkg/mail"
 	"github.com/slipway-cd/slipway/pkg/plan"
+	"github.com/slipway-cd/slipway/pkg/policy"
 	"github.com/slipway-cd/slipway/pkg/step"
 	"github.com/slipway-cd/slipway/pkg/task"
 )
@@ -162,6 +163,7 @@ func In(tb testing.TB, doc []byte, target any) step.In {
 			}
 			return []string{"ada@example.com", "bob@example.com"}, nil
 		},
+		Policies:         judged,
 		InterpolateKnown: func(text string) (expr.Value, error) { return expr.InterpolateKnown(text, scope(nil)) },
 	}
 }
@@ -187,3 +189,24 @@ func (s scope) Call(name string, args []expr.Value) (expr.Value, error) {
 
 // String lists the names, for messages.
 func (s scope) String() string { return strings.Join(slices.Sorted(maps.Keys(s)), ", ") }
+
+// judged is the verdict of a set that is called house, and that is against what
+// has the image bad, and warns of what has the image old.
+func judged(sets []string, input any) (policy.Verdict, error) {
+	var out policy.Verdict
+	of, _ := input.(map[string]any)
+	for _, name := range sets {
+		if !strings.HasSuffix(name, "house") {
+			return nil, fault.New(fault.NotFound, "there is no policy set %q", name)
+		}
+		r := policy.Result{Name: "images", Severity: policy.Error}
+		switch of["image"] {
+		case "bad":
+			r.Deny = []string{"the image is bad"}
+		case "old":
+			r.Warn = []string{"the image is old"}
+		}
+		out = append(out, policy.SetResult{Name: name, Policies: []policy.Result{r}})
+	}
+	return out, nil
+}

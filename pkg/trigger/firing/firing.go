@@ -107,9 +107,9 @@ func (s *Service) fire(ctx context.Context, e event) (store.Fire, error) {
 	f := store.Fire{Trigger: e.key, ID: e.id, At: e.at, Subject: e.Subject()}
 	started, mismatch, err := s.start(ctx, e)
 	switch {
-	case fault.Is(err, fault.Frozen):
+	case fault.Is(err, fault.Frozen), fault.Is(err, fault.PolicyDenied):
 		f.Outcome, f.Reason = store.FireRejected, err.Error()
-		s.Log.InfoContext(ctx, "a deployment freeze rejects what a trigger would start", "trigger", e.key.ID, "pipeline", e.key.Env, "event", e.id, "error", err)
+		s.Log.InfoContext(ctx, "a deployment freeze or a policy rejects what a trigger would start", "trigger", e.key.ID, "pipeline", e.key.Env, "event", e.id, "error", err)
 	case err != nil:
 		f.Outcome, f.Reason = store.FireFailed, reason(err)
 		s.Log.WarnContext(ctx, "a trigger started nothing", "trigger", e.key.ID, "pipeline", e.key.Env, "event", e.id, "error", err)

@@ -26,6 +26,8 @@ import (
 	"github.com/slipway-cd/slipway/pkg/mail"
 	"github.com/slipway-cd/slipway/pkg/notify"
 	"github.com/slipway-cd/slipway/pkg/notify/send"
+	"github.com/slipway-cd/slipway/pkg/policy"
+	"github.com/slipway-cd/slipway/pkg/policy/judge"
 	"github.com/slipway-cd/slipway/pkg/ref"
 	"github.com/slipway-cd/slipway/pkg/repair"
 	"github.com/slipway-cd/slipway/pkg/secret"
@@ -70,8 +72,10 @@ type Parts struct {
 	Mail        *mail.Server    // nil: no mail can be sent
 	Limits      engine.Limits   // on executions at the same time
 	Trace       *trace.Recorder // nil makes no spans
-	Version     string
-	Log         *slog.Logger
+	// Policies evaluates governance policies; nil: none can be saved.
+	Policies policy.Engine
+	Version  string
+	Log      *slog.Logger
 }
 
 // Plane is the control plane, put together.
@@ -109,16 +113,20 @@ func (p *Parts) defaults() {
 func New(p Parts) *Plane {
 	p.defaults()
 	keeper := secret.New(p.Master, p.Store, time.Now)
+	policies := judge.New(p.Store.Entities, p.Policies, time.Now)
 	handler := engine.NewHandler(engine.Config{
 		Store: p.Store, Runner: p.Runner, Waker: p.Waker, Steps: builtin.Engine(), Types: builtin.Types(), Now: time.Now, Log: p.Log,
-		Mail: p.Mail, Limits: p.Limits,
+		Mail: p.Mail, Limits: p.Limits, Policies: policies,
 		Windows: engine.Windows{Heartbeat: p.Heartbeat, NoOne: p.NoDelegateAfter, Unclaimed: 2 * p.NoDelegateAfter},
 		Changed: p.Changed, Trace: p.Trace,
 	})
 	signs := issuer.New(issuer.Config{URL: p.URL, Account: Account, Store: p.Store, Secret: keeper, Now: time.Now})
 	places := ledger.New(ledger.Config{Store: p.Store, Secret: keeper, Issuer: signs, Now: time.Now})
 	documents := builtin.Options(ref.Scope{})
-	starts := launch.New(launch.Config{Store: p.Store, Runner: p.Runner, Options: documents, Now: time.Now})
+	if p.Policies != nil {
+		documents.CheckRego = p.Policies.Check
+	}
+	starts := launch.New(launch.Config{Store: p.Store, Runner: p.Runner, Options: documents, Policies: policies, Now: time.Now})
 	executions := execution.New(execution.Config{
 		Store: p.Store, Launch: starts, Engine: handler, Types: documents.Types, Steps: builtin.Steps(), Secret: keeper, Now: time.Now,
 	})
@@ -126,7 +134,7 @@ func New(p Parts) *Plane {
 		Store: p.Store, Engine: handler, Types: documents.Types, Secret: keeper, Issuer: signs, Ledger: places, Lease: p.Heartbeat, Now: time.Now, Log: p.Log,
 	})
 	gitOps := mirror.New(mirror.Config{Store: p.Store, Secret: keeper, Options: documents, ReportMin: p.GitOpsEvery, PollEvery: p.GitOpsEvery, Quiet: p.Poll, News: p.Waker.News, Now: time.Now})
-	saved := catalog.New(catalog.Config{Store: p.Store, Secret: keeper, Options: documents, Now: time.Now, Saved: gitOps.Saved})
+	saved := catalog.New(catalog.Config{Store: p.Store, Secret: keeper, Options: documents, Policies: policies, Now: time.Now, Saved: gitOps.Saved})
 	triggers := firing.New(firing.Config{Account: Account, Store: p.Store, Launch: starts, Engine: handler, Types: documents.Types, Secret: keeper, Stored: p.Store.Polls, Files: p.Store.Files, Issuer: signs, Connected: places.Connected, Look: p.Waker.Look, Now: time.Now, Log: p.Log})
 	handler.StartChained = executions.StartChained
 	return &Plane{

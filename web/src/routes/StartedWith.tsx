@@ -15,7 +15,7 @@ export function StartedWith({ tree, open, show }: Props) {
     ["From the stage", tree.fromStage],
     ["In spite of freezes", tree.overrideFreeze],
     ["Templates", tree.templates?.map((t) => `${t.template}, saved ${t.version} times`).join("; ")],
-    ["Left out", tree.warnings?.map((w) => `${w.path ?? ""} ${w.message}`).join("; ")],
+    ["Warnings", tree.warnings?.map((w) => `${w.path ?? ""} ${w.message}`).join("; ")],
   ];
   return (
     <details open={open} onToggle={(e) => e.currentTarget.open !== open && show(e.currentTarget.open)}>

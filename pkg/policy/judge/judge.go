@@ -1,0 +1,268 @@
+// Package judge asks the policies that count in a scope: it reads the sets of
+// the scope and of those around it, evaluates their policies one by one, and
+// gives the verdict.
+//
+// What a verdict stops is for who asks: pkg/catalog before a save, pkg/launch
+// before a run. How Rego is evaluated is pkg/policy/rego's.
+package judge
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+	"sync"
+	"time"
+
+	"golang.org/x/sync/errgroup"
+
+	"github.com/slipway-cd/slipway/pkg/entity"
+	"github.com/slipway-cd/slipway/pkg/fault"
+	"github.com/slipway-cd/slipway/pkg/policy"
+	"github.com/slipway-cd/slipway/pkg/ref"
+	"github.com/slipway-cd/slipway/pkg/store"
+	"github.com/slipway-cd/slipway/pkg/yamldoc"
+)
+
+// Judge asks policies. Sets are read each time, so that one that is enabled
+// counts at once; what their documents say is decoded once.
+type Judge struct {
+	entities store.Entities
+	engine   policy.Engine
+	now      func() time.Time
+
+	mu      sync.Mutex
+	decoded map[document]*entity.Entity
+}
+
+// document is what a policy or a set is decoded from.
+type document struct {
+	scope ref.Scope
+	text  string
+}
+
+// New makes a Judge; nil where there is no engine, so that there are no
+// policies.
+func New(entities store.Entities, engine policy.Engine, now func() time.Time) *Judge {
+	if engine == nil {
+		return nil
+	}
+	return &Judge{entities: entities, engine: engine, now: now, decoded: map[document]*entity.Entity{}}
+}
+
+// Case is what is judged.
+type Case struct {
+	Moment policy.Moment
+	Scope  ref.Scope
+	Actor  string // who does it
+	// Input is made if there is a policy to ask; what is in every input is added.
+	Input func() (map[string]any, error)
+	Limit int // of its bytes, as JSON
+	// Entities are read instead of what is saved; nil: that.
+	Entities store.Entities
+}
+
+// On asks the sets that count for a case. A nil Judge has nothing against it.
+func (j *Judge) On(ctx context.Context, c Case) (policy.Verdict, error) {
+	if j == nil {
+		return nil, nil
+	}
+	if c.Entities == nil {
+		c.Entities = j.entities
+	}
+	sets, err := j.around(ctx, c)
+	if err != nil || len(sets) == 0 {
+		return nil, err
+	}
+	input, err := c.Input()
+	if err != nil {
+		return nil, err
+	}
+	now := j.now()
+	c.Frame(input, now)
+	return j.all(ctx, c, sets, input, c.Limit, now)
+}
+
+// all asks sets about an input, if that isn't too large.
+func (j *Judge) all(ctx context.Context, c Case, sets []policy.Set, input any, limit int, now time.Time) (policy.Verdict, error) {
+	text, err := json.Marshal(input)
+	if err != nil {
+		return nil, fmt.Errorf("encode what policies are asked about: %w", err)
+	}
+	if len(text) > limit {
+		return nil, fault.New(fault.TooLarge, "policies would be asked about %d bytes; the limit is %d", len(text), limit)
+	}
+	var out policy.Verdict
+	for _, s := range sets {
+		result, err := j.ask(ctx, c, s, input, now)
+		if err != nil {
+			return nil, err
+		}
+		out = append(out, result)
+	}
+	return out, nil
+}
+
+// Named asks sets by their names, as a Policy step in a scope does. One that is
+// disabled isn't asked, and passes.
+func (j *Judge) Named(ctx context.Context, scope ref.Scope, names []string, input any, actor string) (policy.Verdict, error) {
+	if j == nil {
+		return nil, fault.New(fault.Unsupported, "no policies are evaluated on AWS yet")
+	}
+	c := Case{Moment: policy.Moment{Type: policy.Custom, Action: policy.OnStep}, Scope: scope, Actor: actor, Entities: j.entities}
+	var sets []policy.Set
+	for _, name := range names {
+		r, err := ref.Parse(name, scope)
+		if err != nil {
+			return nil, fault.New(fault.Invalid, "policy set %q: %w", name, err)
+		}
+		saved, err := j.entities.Entity(ctx, store.EntityKey{Scope: r.Scope, Kind: ref.PolicySet, ID: r.ID})
+		if fault.Is(err, fault.NotFound) {
+			return nil, fault.New(fault.NotFound, "there is no policy set %q in %s", r.ID, r.Scope)
+		}
+		if err != nil {
+			return nil, err
+		}
+		e, err := j.decode(saved)
+		if err != nil {
+			return nil, err
+		}
+		set := *e.PolicySet
+		if set.Moment != c.Moment {
+			return nil, fault.New(fault.Invalid, "policy set %s is for %s; a Policy step asks those for %s", name, set.Moment, c.Moment)
+		}
+		if !set.Enabled {
+			set.Members = nil
+		}
+		sets = append(sets, set)
+	}
+	now := j.now()
+	if of, ok := input.(map[string]any); ok && of["metadata"] == nil {
+		of = maps.Clone(of)
+		of["metadata"] = c.metadata(now)
+		input = of
+	}
+	return j.all(ctx, c, sets, input, policy.MaxRun, now)
+}
+
+// Frame adds to an input what is in every one.
+func (c Case) Frame(input map[string]any, now time.Time) {
+	input["metadata"] = c.metadata(now)
+	input["date"], input["action"] = now.UTC().Format(time.RFC3339), nil
+}
+
+func (c Case) metadata(now time.Time) map[string]any {
+	where := map[string]any{"identifier": c.Scope.Project, "orgIdentifier": c.Scope.Org}
+	return map[string]any{"action": c.Moment.Action, "type": c.Moment.Type, "timestamp": now.Unix(), "principalIdentifier": c.Actor, "projectMetadata": where}
+}
+
+// ask asks one set.
+func (j *Judge) ask(ctx context.Context, c Case, s policy.Set, input any, now time.Time) (policy.SetResult, error) {
+	within, cancel := context.WithTimeoutCause(ctx, policy.LongestOfSet, errTime)
+	defer cancel()
+	out := policy.SetResult{Name: s.Ref.Text(c.Scope)}
+	for _, m := range s.Members {
+		r := policy.Result{Name: m.Policy.Text(c.Scope), Severity: m.Severity}
+		text, err := j.rego(ctx, c.Entities, m.Policy)
+		switch {
+		case fault.Is(err, fault.NotFound):
+			r.Err = errors.New("there is no such policy")
+		case err != nil:
+			return out, err
+		case within.Err() != nil && ctx.Err() == nil:
+			r.Err = errTime
+		default:
+			r.Answer = j.engine.Evaluate(within, text, input, now)
+		}
+		if err := context.Cause(ctx); err != nil { // nobody waits for the verdict
+			return out, err
+		}
+		out.Policies = append(out.Policies, r)
+	}
+	return out, nil
+}
+
+var errTime = fmt.Errorf("the policies of its set took longer than %s", policy.LongestOfSet)
+
+// rego reads a policy.
+func (j *Judge) rego(ctx context.Context, entities store.Entities, name ref.Ref) (string, error) {
+	saved, err := entities.Entity(ctx, store.EntityKey{Scope: name.Scope, Kind: ref.Policy, ID: name.ID})
+	if err != nil {
+		return "", err
+	}
+	e, err := j.decode(saved)
+	if err != nil {
+		return "", err
+	}
+	return e.Policy.Rego, nil
+}
+
+// around are the enabled sets for a case in its scope and in those around it,
+// the outermost first.
+func (j *Judge) around(ctx context.Context, c Case) ([]policy.Set, error) {
+	scopes := c.Scope.Around()
+	found := make([][]policy.Set, len(scopes))
+	g, ctx := errgroup.WithContext(ctx)
+	for i, s := range scopes {
+		g.Go(func() (err error) {
+			found[i], err = j.in(ctx, c, s)
+			return err
+		})
+	}
+	if err := g.Wait(); err != nil {
+		return nil, fmt.Errorf("read the policy sets around %s: %w", c.Scope, err)
+	}
+	return slices.Concat(found...), nil
+}
+
+// in are the enabled sets for a case in a scope itself.
+func (j *Judge) in(ctx context.Context, c Case, scope ref.Scope) ([]policy.Set, error) {
+	var out []policy.Set
+	for page := (store.Page{Limit: 500}); ; {
+		list, next, err := c.Entities.ListEntities(ctx, scope, ref.PolicySet, "", page)
+		if err != nil {
+			return nil, err
+		}
+		for _, saved := range list {
+			e, err := j.decode(saved)
+			if err != nil {
+				return nil, err
+			}
+			if e.PolicySet.Enabled && e.PolicySet.Moment == c.Moment {
+				out = append(out, *e.PolicySet)
+			}
+		}
+		if page.Token = next; next == "" {
+			slices.SortFunc(out, func(a, b policy.Set) int { return strings.Compare(a.Ref.ID, b.Ref.ID) })
+			return out, nil
+		}
+	}
+}
+
+// remembered is how many decoded documents are kept.
+const remembered = 1000
+
+func (j *Judge) decode(saved store.Entity) (*entity.Entity, error) {
+	doc := document{saved.Key.Scope, string(saved.YAML)}
+	j.mu.Lock()
+	defer j.mu.Unlock()
+	if e, known := j.decoded[doc]; known {
+		return e, nil
+	}
+	docs, report := yamldoc.Parse("", saved.YAML)
+	if len(docs) != 1 {
+		return nil, fmt.Errorf("read %s: found %d documents", saved.Key.Describe(), len(docs))
+	}
+	e := entity.Decode(docs[0], report, entity.Options{Scope: saved.Key.Scope})
+	if err := report.Err(); err != nil {
+		return nil, fault.Wrap(err, "read %s", saved.Key.Describe())
+	}
+	if len(j.decoded) >= remembered {
+		clear(j.decoded)
+	}
+	j.decoded[doc] = e
+	return e, nil
+}
