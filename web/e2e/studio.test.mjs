@@ -201,6 +201,68 @@ on("keys, words and names are proposed, and explained", async ({ page, login, ac
   assert.deepEqual(await accessible(), []);
 });
 
+on(
+  "stages and steps are changed in the graph, and the text keeps all else",
+  async ({ page, login, accessible }) => {
+    const doc = commented.replace("Press #", "Fold #").replace("identifier: press", "identifier: fold");
+    await server.save(doc);
+    await login(`${at}/edit/pipeline?id=fold`);
+    const tree = page.getByRole("tree", { name: "Stages and steps" });
+    const step = (name) => tree.getByRole("treeitem", { name, exact: true });
+    await step("Ink ShellScript").click();
+    await page.getByRole("region", { name: "Fields of Ink" }).waitFor();
+    assert.deepEqual(await accessible(), []);
+    await page.getByLabel("timeout", { exact: true }).fill("20m");
+    await page.getByLabel("spec.source.spec.script").fill("echo three\necho four");
+    await page.keyboard.press("Tab");
+    // By keys alone: down to the next step, up past its neighbour, then the stage behind it away.
+    await step("Ink ShellScript").focus();
+    await page.keyboard.press("ArrowDown");
+    await page.getByRole("region", { name: "Fields of Dry" }).waitFor();
+    await page.keyboard.press("Alt+ArrowUp");
+    await page.keyboard.press("End");
+    await page.getByRole("region", { name: "Fields of Pack" }).waitFor();
+    await page.getByRole("button", { name: "Add a step after it" }).click();
+    const dialog = page.getByRole("dialog", { name: "Add a step" });
+    await dialog.getByLabel("Name").fill("Tell them");
+    await dialog.getByLabel("Type").fill("Http");
+    assert.deepEqual(await accessible(), []);
+    await page.keyboard.press("Enter");
+    await page.getByRole("region", { name: "Fields of Tell them" }).waitFor();
+    await page.getByText("Nothing is wrong with it").waitFor();
+    // A place in the text chooses the box.
+    await find(page, "identifier: print");
+    await page.getByRole("region", { name: "Fields of Print" }).waitFor();
+    assert.equal(await step("Print Custom").getAttribute("aria-selected"), "true");
+    assert.deepEqual(await accessible(), []);
+    await page.getByRole("button", { name: "Save" }).click();
+    await page.getByRole("dialog", { name: "Save Fold?" }).getByRole("button", { name: "Save" }).click();
+    await page.getByText("Saved as version 2").waitFor();
+    const dry = /^.*identifier: dry.*\n/m.exec(doc)[0];
+    const want = doc
+      .replace(dry, "")
+      .replace("              - step:\n                  name: Ink", `${dry}$&`)
+      .replace("timeout: 10m", "timeout: 20m")
+      .replace(/echo one(\s+)echo two/, "echo three$1echo four");
+    const got = await saved("fold");
+    assert.ok(got.startsWith(want), got);
+    assert.match(
+      got.slice(want.length),
+      /^ {14}- step:\n {18}name: Tell them\n {18}identifier: Tell_them\n {18}type: Http\n/,
+    );
+    await step("Pack Wait").click();
+    await step("Pack Wait").focus();
+    await page.keyboard.press("Delete");
+    await page.getByText("Not saved", { exact: true }).waitFor();
+    assert.equal(await step("Pack Wait").count(), 0);
+    await page.getByRole("button", { name: "Save" }).click();
+    await page.getByRole("dialog", { name: "Save Fold?" }).getByRole("button", { name: "Save" }).click();
+    await page.getByText("Saved as version 3").waitFor();
+    assert.equal(await saved("fold"), got.replace(/^.*identifier: pack.*\n/m, ""));
+  },
+  { colorScheme: "dark" },
+);
+
 on("who may not save can read, and is told what is missing", async ({ page, login, accessible }) => {
   await server.ask(
     "PUT",

@@ -6,18 +6,21 @@ import { diff } from "../lib/diff";
 import { type Draft, drop, keep, kept } from "../lib/draft";
 import { type Kind, pageOf } from "../lib/kinds";
 import { useMay } from "../lib/may";
+import { find, outline } from "../lib/outline";
+import { applied, type Edited, type Path } from "../lib/patch";
 import type { Schema } from "../lib/schema";
 import { nameOf } from "../lib/scope";
 import { useExpired } from "../lib/session";
 import { starter } from "../lib/starters";
 import { useSettled } from "../lib/useSettled";
 import { Diff } from "../ui/Diff";
-import { Head } from "../ui/Document";
+import { capital, Head } from "../ui/Document";
 import { addressOf } from "../ui/Go";
 import { Modal } from "../ui/Modal";
 import { Finding, ProblemCard } from "../ui/states";
 import { completion, help } from "./complete";
 import { Merge } from "./Merge";
+import { Side } from "./Side";
 import { Text, type TextHandle } from "./Text";
 
 interface Props {
@@ -48,6 +51,8 @@ export function Studio({ scope, of, env, saved }: Props) {
   const may = useMay(scope, "entity.save", of.kind, id);
   const checked = useChecked(scope, of, text, may.asked && !may.why);
   const words = useWords(scope, of);
+  const graph = useOutline(text);
+  const [at, setAt] = useState(0);
   const dirty = text !== base.text;
   const draft = useDraft(key, base, text, dirty);
   const name = saved ? saved.name || saved.id : `New ${of.one}`;
@@ -62,11 +67,22 @@ export function Studio({ scope, of, env, saved }: Props) {
     } else if (skipsDifference()) void saving.send();
     else saving.ask();
   };
+  const apply = (edited: Edited, then?: Path) => {
+    if ("refused" in edited) {
+      saving.say(`It stays as it is: ${edited.refused}`);
+      return;
+    }
+    const next = applied(text, edited.change);
+    editor.current?.apply(edited.change);
+    const lists = graph.read(next) ?? [];
+    const item = then && find(lists, then);
+    if (item) editor.current?.select(item.from, item.to);
+  };
   return (
     <main id="main">
       <Head
         above={[
-          [`${of.many} of ${nameOf(scope)}`, [of.page]],
+          [`${capital(of.many)} of ${nameOf(scope)}`, [of.page]],
           ...(id === undefined ? [] : [[name, pageOf(of, id, env)] as [string, string[]]]),
         ]}
         name={saved ? `Edit ${name}` : name}
@@ -91,17 +107,33 @@ export function Studio({ scope, of, env, saved }: Props) {
         </p>
       )}
       {saving.problem && <ProblemCard problem={saving.problem} />}
-      <Text
-        ref={editor}
-        initial={first.text}
-        label={`${name} as YAML`}
-        readOnly={may.why !== undefined}
-        findings={checked.findings}
-        changed={setText}
-        save={ask}
-        complete={words.complete}
-        help={words.help}
-      />
+      <div className={graph.lists ? "panes" : undefined}>
+        {graph.lists && (
+          <Side
+            text={text}
+            lists={graph.lists}
+            current={graph.current}
+            at={at}
+            findings={checked.findings.map((f) => offsetOf(text, f))}
+            show={(from, to) => editor.current?.select(from, to)}
+            apply={apply}
+            schema={words.schema}
+            readOnly={may.why !== undefined}
+          />
+        )}
+        <Text
+          ref={editor}
+          initial={first.text}
+          label={`${name} as YAML`}
+          readOnly={may.why !== undefined}
+          findings={checked.findings}
+          changed={setText}
+          save={ask}
+          complete={words.complete}
+          help={words.help}
+          moved={setAt}
+        />
+      </div>
       <p className="faint">
         <kbd>Ctrl S</kbd> saves, <kbd>F8</kbd> goes to the next finding, <kbd>Escape</kbd> and then <kbd>Tab</kbd>{" "}
         leaves the text.
@@ -160,9 +192,39 @@ function useWords(scope: Scope, of: Kind) {
   latest.current = data;
   const { org, project } = scope;
   return useMemo(
-    () => ({ complete: completion({ org, project }, () => latest.current), help: help(() => latest.current) }),
-    [org, project],
+    () => ({
+      complete: completion({ org, project }, () => latest.current),
+      help: help(() => latest.current),
+      schema: data,
+    }),
+    [org, project, data],
   );
+}
+
+/** offsetOf is where in a text something was found. */
+function offsetOf(text: string, f: Detail): number {
+  let at = 0;
+  for (let n = 1; n < (f.line ?? 1); n++) at = text.indexOf("\n", at) + 1;
+  return at + (f.column ?? 1) - 1;
+}
+
+/** useOutline reads the stages and steps of a text when nobody has typed for a moment, and keeps the last ones that it could. */
+function useOutline(text: string) {
+  const [known, setKnown] = useState(() => ({ of: text, lists: outline(text) }));
+  const read = (of: string) => {
+    const lists = outline(of);
+    setKnown((last) => (lists ? { of, lists } : last));
+    return lists;
+  };
+  useEffect(() => {
+    if (known.of === text) return;
+    const t = setTimeout(() => {
+      const lists = outline(text);
+      if (lists) setKnown({ of: text, lists });
+    }, 150);
+    return () => clearTimeout(t);
+  }, [known, text]);
+  return { lists: known.lists, current: known.of === text, read };
 }
 
 interface Checked {
