@@ -86,7 +86,6 @@ on("a pipeline is edited, checked by the server, and saved by keys", async ({ pa
   await put(page, "duration: 2m", "}}"); // two brackets too many
   await page.getByText(/^\d errors?/).waitFor();
   await page.getByRole("region", { name: "Findings" }).getByRole("button").first().waitFor();
-  assert.deepEqual(await accessible(), []);
   await page.keyboard.press("Control+s");
   await page.getByText("It can't be saved like this.").waitFor();
   await page.keyboard.press("Control+z");
@@ -135,9 +134,7 @@ on(
     const found = page.getByRole("region", { name: "Findings" }).getByRole("button", { name: /ShellScripts/ });
     await found.waitFor();
     await found.click();
-    await page.keyboard.type("Shell");
     assert.deepEqual(await accessible(), []);
-    await page.keyboard.press("Control+z");
     await page.keyboard.press("Control+z");
     await page.getByText("Nothing is wrong with it").waitFor();
     await page.keyboard.press("Control+s");
@@ -198,7 +195,6 @@ on("keys, words and names are proposed, and explained", async ({ page, login, ac
   await text(page).getByText("connectorRef: shop").waitFor();
   await text(page).getByText("type", { exact: true }).first().hover();
   await page.getByText(/One of: .*Deployment/).waitFor();
-  assert.deepEqual(await accessible(), []);
 });
 
 on(
@@ -234,7 +230,6 @@ on(
     await find(page, "identifier: print");
     await page.getByRole("region", { name: "Fields of Print" }).waitFor();
     assert.equal(await step("Print Custom").getAttribute("aria-selected"), "true");
-    assert.deepEqual(await accessible(), []);
     await page.getByRole("button", { name: "Save" }).click();
     await page.getByRole("dialog", { name: "Save Fold?" }).getByRole("button", { name: "Save" }).click();
     await page.getByText("Saved as version 2").waitFor();
@@ -261,6 +256,33 @@ on(
     assert.equal(await saved("fold"), got.replace(/^.*identifier: pack.*\n/m, ""));
   },
   { colorScheme: "dark" },
+);
+
+on(
+  "a trigger is begun from its pipeline, and the end of a session takes nothing of it",
+  async ({ page, login, accessible, expect, context }) => {
+    expect(/401 \(Unauthorized\)/);
+    await login(`${at}/pipelines/steady?tab=triggers`);
+    await page.getByRole("link", { name: "New trigger" }).click();
+    await page.getByText("Nothing is wrong with it").waitFor();
+    await put(page, "name: New trigger", " # mine");
+    await context.clearCookies();
+    await page.keyboard.press("Control+s");
+    await page.getByRole("dialog", { name: /^Save/ }).getByRole("button", { name: "Save" }).click();
+    const ended = page.getByRole("dialog", { name: "Your session has ended" });
+    await ended.getByLabel("Token").fill(server.token);
+    await ended.getByRole("button", { name: "Log in" }).click();
+    await ended.waitFor({ state: "detached" });
+    await page.getByRole("button", { name: "Save" }).click();
+    await page.getByRole("dialog", { name: /^Save/ }).getByRole("button", { name: "Save" }).click();
+    await page.getByRole("heading", { name: "Edit New trigger", level: 1 }).waitFor();
+    await page.getByRole("link", { name: "New trigger" }).click();
+    await page.getByRole("tab", { name: "Document" }).click();
+    await page.getByText("name: New trigger # mine").waitFor();
+    await page.getByRole("link", { name: "Edit" }).click();
+    await page.getByText("Version 1", { exact: true }).waitFor();
+    assert.deepEqual(await accessible(), []);
+  },
 );
 
 on("who may not save can read, and is told what is missing", async ({ page, login, accessible }) => {
