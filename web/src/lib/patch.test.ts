@@ -170,7 +170,7 @@ function tried(name: string, doc: string): number {
     expect(after.split("\n").slice(0, from), name).toEqual(lines.slice(0, from));
     expect(after.split("\n").slice(-rest), name).toEqual(lines.slice(-rest));
   };
-  for (const i of some(every(found), 2)) {
+  for (const i of some(every(found), 1)) {
     if (i.identifier !== "") {
       const renamed = set(doc, [...i.body, "name"], `N: ${random(99)}`);
       expect(renamed, `${name} ${i.path.join(".")}`).toHaveProperty("change");
@@ -191,7 +191,7 @@ function tried(name: string, doc: string): number {
       count++;
     }
   }
-  for (const l of some(listsOf(found), 2)) {
+  for (const l of some(listsOf(found), 1)) {
     for (const n of some([...l.items.keys()], 1)) {
       if (n > 0 && linesOf(doc, [...l.path, n]) && linesOf(doc, [...l.path, n - 1])) {
         const after = made(doc, move(doc, [...l.path, n], n - 1));
@@ -217,7 +217,7 @@ test("edits of the repository's examples change the lines of what is edited, and
   expect(all.length).toBeGreaterThan(50);
   let count = 0;
   for (const [name, doc] of all) count += tried(name, doc);
-  expect(count).toBeGreaterThan(200);
+  expect(count).toBeGreaterThan(80);
 }, 60_000);
 
 test("edits of generated documents change the lines of what is edited, and no other", () => {
@@ -227,7 +227,7 @@ test("edits of generated documents change the lines of what is edited, and no ot
     expect(treeOf(doc), doc).toBeDefined();
     count += tried(doc, doc);
   }
-  expect(count).toBeGreaterThan(100);
+  expect(count).toBeGreaterThan(80);
 }, 60_000);
 
 test("the outline knows what stands at a place", () => {

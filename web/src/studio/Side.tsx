@@ -1,5 +1,5 @@
-import { type FormEvent, useId, useState } from "react";
-import { type Item, itemAt, type List } from "../lib/outline";
+import { type FormEvent, memo, useId, useState } from "react";
+import type { Item, List } from "../lib/outline";
 import { add, type Edited, mentions, move, type Path, remove, rename, set, textLiteral } from "../lib/patch";
 import { type Schema, wordsAt } from "../lib/schema";
 import { Modal } from "../ui/Modal";
@@ -10,8 +10,8 @@ interface Props {
   lists: List[];
   /** The lists are of the text as it is now. */
   current: boolean;
-  /** Where the cursor is in the text. */
-  at: number;
+  /** At which of them the cursor is in the text. */
+  chosen: Item | undefined;
   show: (from: number, to: number) => void;
   /** Changes the text, and shows what is at a path then; or says why it doesn't. */
   apply: (edited: Edited, then?: Path) => void;
@@ -20,10 +20,22 @@ interface Props {
   readOnly: boolean;
 }
 
-/** Side is the graph beside the text, and the fields of what is chosen in it. Both change the text and nothing else. */
-export function Side({ text, lists, current, at, show, apply, findings, schema, readOnly }: Props) {
+/**
+ * Side is the graph beside the text, and the fields of what is chosen in it. Both change the text and nothing else. It is
+ * drawn when something of it changes, not with each letter.
+ */
+export const Side = memo(function Side({
+  text,
+  lists,
+  current,
+  chosen,
+  show,
+  apply,
+  findings,
+  schema,
+  readOnly,
+}: Props) {
   const [adding, setAdding] = useState<{ list: List; after: number }>();
-  const chosen = itemAt(lists, at);
   const fixed = readOnly || !current;
   const choose = (i: Item) => show(i.from, i.to);
   const shift = (i: Item, by: number) => {
@@ -92,7 +104,7 @@ export function Side({ text, lists, current, at, show, apply, findings, schema, 
       )}
     </div>
   );
-}
+});
 
 /** listOf is the list in which an item is. */
 function listOf(lists: List[], item: Item): List | undefined {

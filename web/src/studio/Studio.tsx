@@ -6,7 +6,7 @@ import { diff } from "../lib/diff";
 import { type Draft, drop, keep, kept } from "../lib/draft";
 import { type Kind, pageOf } from "../lib/kinds";
 import { useMay } from "../lib/may";
-import { find, outline } from "../lib/outline";
+import { find, itemAt } from "../lib/outline";
 import { applied, type Edited, type Path } from "../lib/patch";
 import type { Schema } from "../lib/schema";
 import { nameOf } from "../lib/scope";
@@ -22,6 +22,7 @@ import { completion, help } from "./complete";
 import { Merge } from "./Merge";
 import { Side } from "./Side";
 import { Text, type TextHandle } from "./Text";
+import { useOutline } from "./useOutline";
 
 interface Props {
   scope: Scope;
@@ -53,6 +54,7 @@ export function Studio({ scope, of, env, saved }: Props) {
   const words = useWords(scope, of);
   const graph = useOutline(text);
   const [at, setAt] = useState(0);
+  const chosen = useMemo(() => itemAt(graph.lists ?? [], at), [graph.lists, at]);
   const dirty = text !== base.text;
   const draft = useDraft(key, base, text, dirty);
   const name = saved ? saved.name || saved.id : `New ${of.one}`;
@@ -78,6 +80,13 @@ export function Studio({ scope, of, env, saved }: Props) {
     const item = then && find(lists, then);
     if (item) editor.current?.select(item.from, item.to);
   };
+  const latest = useRef(apply);
+  latest.current = apply;
+  const [beside] = useState(() => ({
+    apply: (edited: Edited, then?: Path) => latest.current(edited, then),
+    show: (from: number, to: number) => editor.current?.select(from, to),
+  }));
+  const places = useMemo(() => checked.findings.map((f) => offsetOf(graph.of, f)), [checked.findings, graph.of]);
   return (
     <main id="main">
       <Head
@@ -110,13 +119,12 @@ export function Studio({ scope, of, env, saved }: Props) {
       <div className={graph.lists ? "panes" : undefined}>
         {graph.lists && (
           <Side
-            text={text}
+            {...beside}
+            text={graph.of}
             lists={graph.lists}
             current={graph.current}
-            at={at}
-            findings={checked.findings.map((f) => offsetOf(text, f))}
-            show={(from, to) => editor.current?.select(from, to)}
-            apply={apply}
+            chosen={chosen}
+            findings={places}
             schema={words.schema}
             readOnly={may.why !== undefined}
           />
@@ -175,8 +183,16 @@ function beginning(draft: Draft | undefined, saved: Entity | undefined, fresh: (
 function useDraft(key: string, base: Base, text: string, dirty: boolean): boolean {
   const [fine, setFine] = useState(true);
   useEffect(() => {
-    if (dirty) setFine(keep(key, { version: base.version, base: base.text, text }));
-    else drop(key);
+    const write = () => {
+      if (dirty) setFine(keep(key, { version: base.version, base: base.text, text }));
+      else drop(key);
+    };
+    const t = setTimeout(write, 300); // a long text isn't written by the letter
+    window.addEventListener("pagehide", write);
+    return () => {
+      clearTimeout(t);
+      window.removeEventListener("pagehide", write);
+    };
   }, [key, base, text, dirty]);
   return fine;
 }
@@ -206,25 +222,6 @@ function offsetOf(text: string, f: Detail): number {
   let at = 0;
   for (let n = 1; n < (f.line ?? 1); n++) at = text.indexOf("\n", at) + 1;
   return at + (f.column ?? 1) - 1;
-}
-
-/** useOutline reads the stages and steps of a text when nobody has typed for a moment, and keeps the last ones that it could. */
-function useOutline(text: string) {
-  const [known, setKnown] = useState(() => ({ of: text, lists: outline(text) }));
-  const read = (of: string) => {
-    const lists = outline(of);
-    setKnown((last) => (lists ? { of, lists } : last));
-    return lists;
-  };
-  useEffect(() => {
-    if (known.of === text) return;
-    const t = setTimeout(() => {
-      const lists = outline(text);
-      if (lists) setKnown({ of: text, lists });
-    }, 150);
-    return () => clearTimeout(t);
-  }, [known, text]);
-  return { lists: known.lists, current: known.of === text, read };
 }
 
 interface Checked {
