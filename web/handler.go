@@ -11,9 +11,10 @@ import (
 )
 
 // policy is what the pages may do: they have no code, style or data but this
-// server's. Nothing in them makes markup of texts, and no browser lets it.
+// server's. Nothing in them makes markup of texts, and no browser lets it; the
+// policy slipway lets the studio's worker alone become a script.
 const policy = "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data:; font-src 'self'; connect-src 'self'; worker-src 'self'; " +
-	"manifest-src 'self'; form-action 'self'; base-uri 'none'; frame-ancestors 'none'; require-trusted-types-for 'script'; trusted-types 'none'"
+	"manifest-src 'self'; form-action 'self'; base-uri 'none'; frame-ancestors 'none'; require-trusted-types-for 'script'; trusted-types slipway"
 
 // others are paths that aren't the console's, whoever asks for them.
 func others() []string {

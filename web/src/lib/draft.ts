@@ -11,7 +11,7 @@ const prefix = "draft ";
 const secret = [
   /-----BEGIN [A-Z ]*PRIVATE KEY/,
   /\b(AKIA[0-9A-Z]{16}|gh[pousr]_\w{30,}|glpat-\S{20,}|(pat|ses|dlg)\.\w+\.\w+\.\w+)/,
-  /^\s*-?\s*\w*(password|passwd|secret|token|apikey|api_key|secretkey|accesskey)\w*:[ \t]+(?!<\+|["']?<\+|["']{2}|account\.|org\.|[|>{[])\S{12,}/im,
+  /^[ \t-]*\w*(password|passwd|secret|token|apikey|api_key|secretkey|accesskey)\w*:[ \t]+(?!<\+|["']?<\+|["']{2}|account\.|org\.|[|>{[])\S{12,}/im,
 ];
 
 /** mayKeep says whether a text may be kept as a draft. */

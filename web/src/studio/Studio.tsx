@@ -6,19 +6,23 @@ import { diff } from "../lib/diff";
 import { type Draft, drop, keep, kept } from "../lib/draft";
 import { type Kind, pageOf } from "../lib/kinds";
 import { useMay } from "../lib/may";
+import { find, itemAt } from "../lib/outline";
+import { applied, type Edited, type Path } from "../lib/patch";
 import type { Schema } from "../lib/schema";
 import { nameOf } from "../lib/scope";
 import { useExpired } from "../lib/session";
 import { starter } from "../lib/starters";
 import { useSettled } from "../lib/useSettled";
 import { Diff } from "../ui/Diff";
-import { Head } from "../ui/Document";
+import { capital, Head } from "../ui/Document";
 import { addressOf } from "../ui/Go";
 import { Modal } from "../ui/Modal";
 import { Finding, ProblemCard } from "../ui/states";
 import { completion, help } from "./complete";
 import { Merge } from "./Merge";
+import { Side } from "./Side";
 import { Text, type TextHandle } from "./Text";
+import { useOutline } from "./useOutline";
 
 interface Props {
   scope: Scope;
@@ -48,6 +52,9 @@ export function Studio({ scope, of, env, saved }: Props) {
   const may = useMay(scope, "entity.save", of.kind, id);
   const checked = useChecked(scope, of, text, may.asked && !may.why);
   const words = useWords(scope, of);
+  const graph = useOutline(text);
+  const [at, setAt] = useState(0);
+  const chosen = useMemo(() => itemAt(graph.lists ?? [], at), [graph.lists, at]);
   const dirty = text !== base.text;
   const draft = useDraft(key, base, text, dirty);
   const name = saved ? saved.name || saved.id : `New ${of.one}`;
@@ -62,11 +69,29 @@ export function Studio({ scope, of, env, saved }: Props) {
     } else if (skipsDifference()) void saving.send();
     else saving.ask();
   };
+  const apply = (edited: Edited, then?: Path) => {
+    if ("refused" in edited) {
+      saving.say(`It stays as it is: ${edited.refused}`);
+      return;
+    }
+    const next = applied(text, edited.change);
+    editor.current?.apply(edited.change);
+    const lists = graph.read(next) ?? [];
+    const item = then && find(lists, then);
+    if (item) editor.current?.select(item.from, item.to);
+  };
+  const latest = useRef(apply);
+  latest.current = apply;
+  const [beside] = useState(() => ({
+    apply: (edited: Edited, then?: Path) => latest.current(edited, then),
+    show: (from: number, to: number) => editor.current?.select(from, to),
+  }));
+  const places = useMemo(() => checked.findings.map((f) => offsetOf(graph.of, f)), [checked.findings, graph.of]);
   return (
     <main id="main">
       <Head
         above={[
-          [`${of.many} of ${nameOf(scope)}`, [of.page]],
+          [`${capital(of.many)} of ${nameOf(scope)}`, [of.page]],
           ...(id === undefined ? [] : [[name, pageOf(of, id, env)] as [string, string[]]]),
         ]}
         name={saved ? `Edit ${name}` : name}
@@ -91,17 +116,32 @@ export function Studio({ scope, of, env, saved }: Props) {
         </p>
       )}
       {saving.problem && <ProblemCard problem={saving.problem} />}
-      <Text
-        ref={editor}
-        initial={first.text}
-        label={`${name} as YAML`}
-        readOnly={may.why !== undefined}
-        findings={checked.findings}
-        changed={setText}
-        save={ask}
-        complete={words.complete}
-        help={words.help}
-      />
+      <div className={graph.lists ? "panes" : undefined}>
+        {graph.lists && (
+          <Side
+            {...beside}
+            text={graph.of}
+            lists={graph.lists}
+            current={graph.current}
+            chosen={chosen}
+            findings={places}
+            schema={words.schema}
+            readOnly={may.why !== undefined}
+          />
+        )}
+        <Text
+          ref={editor}
+          initial={first.text}
+          label={`${name} as YAML`}
+          readOnly={may.why !== undefined}
+          findings={checked.findings}
+          changed={setText}
+          save={ask}
+          complete={words.complete}
+          help={words.help}
+          moved={setAt}
+        />
+      </div>
       <p className="faint">
         <kbd>Ctrl S</kbd> saves, <kbd>F8</kbd> goes to the next finding, <kbd>Escape</kbd> and then <kbd>Tab</kbd>{" "}
         leaves the text.
@@ -143,8 +183,16 @@ function beginning(draft: Draft | undefined, saved: Entity | undefined, fresh: (
 function useDraft(key: string, base: Base, text: string, dirty: boolean): boolean {
   const [fine, setFine] = useState(true);
   useEffect(() => {
-    if (dirty) setFine(keep(key, { version: base.version, base: base.text, text }));
-    else drop(key);
+    const write = () => {
+      if (dirty) setFine(keep(key, { version: base.version, base: base.text, text }));
+      else drop(key);
+    };
+    const t = setTimeout(write, 300); // a long text isn't written by the letter
+    window.addEventListener("pagehide", write);
+    return () => {
+      clearTimeout(t);
+      window.removeEventListener("pagehide", write);
+    };
   }, [key, base, text, dirty]);
   return fine;
 }
@@ -160,9 +208,20 @@ function useWords(scope: Scope, of: Kind) {
   latest.current = data;
   const { org, project } = scope;
   return useMemo(
-    () => ({ complete: completion({ org, project }, () => latest.current), help: help(() => latest.current) }),
-    [org, project],
+    () => ({
+      complete: completion({ org, project }, () => latest.current),
+      help: help(() => latest.current),
+      schema: data,
+    }),
+    [org, project, data],
   );
+}
+
+/** offsetOf is where in a text something was found. */
+function offsetOf(text: string, f: Detail): number {
+  let at = 0;
+  for (let n = 1; n < (f.line ?? 1); n++) at = text.indexOf("\n", at) + 1;
+  return at + (f.column ?? 1) - 1;
 }
 
 interface Checked {

@@ -1,5 +1,5 @@
 import { autocompletion, type CompletionSource, completionKeymap } from "@codemirror/autocomplete";
-import { defaultKeymap, history, historyKeymap, indentWithTab } from "@codemirror/commands";
+import { defaultKeymap, history, historyKeymap, indentWithTab, isolateHistory } from "@codemirror/commands";
 import { yaml } from "@codemirror/lang-yaml";
 import { foldGutter, foldKeymap, HighlightStyle, indentOnInput, syntaxHighlighting } from "@codemirror/language";
 import { type Diagnostic, lintGutter, nextDiagnostic, previousDiagnostic, setDiagnostics } from "@codemirror/lint";
@@ -17,9 +17,14 @@ import {
 import { tags } from "@lezer/highlight";
 import { type Ref, useEffect, useImperativeHandle, useRef } from "react";
 import type { Detail } from "../lib/api";
+import type { Change } from "../lib/patch";
 
 /** What the page does with the text besides reading it. */
 export interface TextHandle {
+  /** Makes a change of the text as it is now; one undo takes it back. */
+  apply: (change: Change) => void;
+  /** Selects what stands between two places, and shows it; the focus stays where it is. */
+  select: (from: number, to: number) => void;
   /** Puts another text in the place of all of it. */
   replace: (text: string) => void;
   goTo: (line: number, column: number) => void;
@@ -32,6 +37,8 @@ interface Props {
   readOnly: boolean;
   findings: Detail[];
   changed: (text: string) => void;
+  /** The cursor is somewhere else. */
+  moved: (at: number) => void;
   save: () => void;
   complete: CompletionSource;
   help: HoverTooltipSource;
@@ -138,6 +145,7 @@ export function Text(props: Props) {
           EditorView.domEventHandlers({ blur: (_, v) => v.setTabFocusMode(false) }),
           EditorView.updateListener.of((u) => {
             if (u.docChanged) latest.current.changed(u.state.sliceDoc());
+            if (u.docChanged || u.selectionSet) latest.current.moved(u.state.selection.main.head);
           }),
           keymap.of([
             { key: "Mod-s", run: saves },
@@ -180,6 +188,13 @@ export function Text(props: Props) {
   }, [findings]);
 
   useImperativeHandle(ref, () => ({
+    apply: (change) => view.current?.dispatch({ changes: change, annotations: isolateHistory.of("full") }),
+    select: (from, to) => {
+      const v = view.current;
+      // The cursor is at the beginning: there nothing stands that is inside.
+      const selection = { anchor: to, head: from };
+      v?.dispatch({ selection, effects: EditorView.scrollIntoView(from, { y: "center" }) });
+    },
     replace: (text) => {
       const v = view.current;
       v?.dispatch({ changes: { from: 0, to: v.state.doc.length, insert: text } });

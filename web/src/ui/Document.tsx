@@ -76,7 +76,8 @@ export function Documents(props: {
   );
 }
 
-const capital = (word: string) => `${word[0]?.toUpperCase()}${word.slice(1)}`;
+/** capital begins a word with a capital letter. */
+export const capital = (word: string) => `${word[0]?.toUpperCase()}${word.slice(1)}`;
 
 /** DocumentsPage is the page with the list of a kind. */
 export function DocumentsPage(props: Parameters<typeof Documents>[0] & { children?: ReactNode }) {
