@@ -4,8 +4,8 @@ import (
 	"context"
 	"fmt"
 	"io/fs"
-	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"time"
 
@@ -88,57 +88,74 @@ func (d document) denied(r policy.Result, message string) fault.Detail {
 // conftest has them, and its documents. Policies that sets in it name are asked
 // when those say.
 func (r *reader) policiesOf(folder string, scope ref.Scope) ([]localPolicy, error) {
-	var out []localPolicy
-	asked := map[string]map[policy.Moment]policy.Severity{}
+	var files []string
 	err := filepath.WalkDir(folder, func(path string, e fs.DirEntry, err error) error {
 		if err != nil {
 			return fault.New(fault.Invalid, "%w", err)
 		}
-		ext := filepath.Ext(path)
-		switch {
-		case e.IsDir() || strings.HasSuffix(path, "_test.rego"):
-			return nil
-		case ext == ".rego":
-			some, err := r.readPolicies(path)
-			out = append(out, some...)
-			return err
-		case ext != ".yaml" && ext != ".yml":
-			return nil
-		}
-		text, err := os.ReadFile(path)
-		if err != nil {
-			return fault.New(fault.Invalid, "%w", err)
-		}
-		docs, report := yamldoc.Parse(path, text)
-		for _, doc := range docs {
-			if doc.Get(string(ref.Policy)) == nil && doc.Get(string(ref.PolicySet)) == nil {
-				continue
-			}
-			named := entity.Decode(doc, report, builtin.Options(scope))
-			switch {
-			case report.Failed():
-				return report.Err()
-			case named.Policy != nil:
-				out = append(out, localPolicy{name: named.Identifier.Value, rego: named.Policy.Rego})
-			case named.PolicySet.Enabled:
-				for _, m := range named.PolicySet.Members {
-					if asked[m.Policy.ID] == nil {
-						asked[m.Policy.ID] = map[policy.Moment]policy.Severity{}
-					}
-					asked[m.Policy.ID][named.PolicySet.Moment] = m.Severity
-				}
-			}
+		if !e.IsDir() && slices.Contains([]string{".rego", ".yaml", ".yml"}, filepath.Ext(path)) && !strings.HasSuffix(path, "_test.rego") {
+			files = append(files, path)
 		}
 		return nil
 	})
 	if err != nil {
 		return nil, err
 	}
+	var out []localPolicy
+	asked := map[string]map[policy.Moment]policy.Severity{}
+	for _, path := range files {
+		if filepath.Ext(path) == ".rego" {
+			some, err := r.readPolicies(path)
+			if err != nil {
+				return nil, err
+			}
+			out = append(out, some...)
+			continue
+		}
+		some, err := r.policyDocuments(path, scope)
+		if err != nil {
+			return nil, err
+		}
+		for _, e := range some {
+			switch {
+			case e.Policy != nil:
+				out = append(out, localPolicy{name: e.Identifier.Value, rego: e.Policy.Rego})
+			case e.PolicySet.Enabled:
+				for _, m := range e.PolicySet.Members {
+					if asked[m.Policy.ID] == nil {
+						asked[m.Policy.ID] = map[policy.Moment]policy.Severity{}
+					}
+					asked[m.Policy.ID][e.PolicySet.Moment] = m.Severity
+				}
+			}
+		}
+	}
 	if len(out) == 0 {
 		return nil, fault.New(fault.Invalid, "%s has no policies: want .rego files, or documents with the root key policy", folder)
 	}
 	for i, p := range out {
 		out[i].asked = asked[p.name]
+	}
+	return out, nil
+}
+
+// policyDocuments are the policies and the sets among a file's documents.
+func (r *reader) policyDocuments(path string, scope ref.Scope) ([]*entity.Entity, error) {
+	text, err := r.readAll(path)
+	if err != nil {
+		return nil, err
+	}
+	docs, report := yamldoc.Parse(path, text)
+	var out []*entity.Entity
+	for _, doc := range docs {
+		if doc.Get(string(ref.Policy)) == nil && doc.Get(string(ref.PolicySet)) == nil {
+			continue
+		}
+		e := entity.Decode(doc, report, builtin.Options(scope))
+		if err := report.Err(); err != nil {
+			return nil, err
+		}
+		out = append(out, e)
 	}
 	return out, nil
 }

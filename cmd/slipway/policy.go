@@ -7,8 +7,6 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/slipway-cd/slipway/pkg/builtin"
-	"github.com/slipway-cd/slipway/pkg/entity"
 	"github.com/slipway-cd/slipway/pkg/fault"
 	"github.com/slipway-cd/slipway/pkg/policy"
 	"github.com/slipway-cd/slipway/pkg/policy/rego"
@@ -100,27 +98,19 @@ type localPolicy struct {
 
 // readPolicies reads the policy of a .rego file, or those of a file's documents.
 func (r *reader) readPolicies(path string) ([]localPolicy, error) {
-	text, err := r.readAll(path)
+	if filepath.Ext(path) == ".rego" {
+		text, err := r.readAll(path)
+		return []localPolicy{{name: path, rego: string(text)}}, err
+	}
+	found, err := r.policyDocuments(path, ref.Scope{})
 	if err != nil {
 		return nil, err
 	}
-	if filepath.Ext(path) == ".rego" {
-		return []localPolicy{{name: path, rego: string(text)}}, nil
-	}
-	docs, report := yamldoc.Parse(path, text)
-	if err := report.Err(); err != nil {
-		return nil, err
-	}
 	var out []localPolicy
-	for _, doc := range docs {
-		if doc.Get(string(ref.Policy)) == nil {
-			continue
+	for _, e := range found {
+		if e.Policy != nil {
+			out = append(out, localPolicy{name: e.Identifier.Value, rego: e.Policy.Rego})
 		}
-		named := entity.Decode(doc, report, builtin.Options(ref.Scope{}))
-		if err := report.Err(); err != nil {
-			return nil, err
-		}
-		out = append(out, localPolicy{name: named.Identifier.Value, rego: named.Policy.Rego})
 	}
 	if len(out) == 0 {
 		return nil, fault.New(fault.Invalid, "%s has no policy: want a .rego file, or documents with the root key policy", path)
