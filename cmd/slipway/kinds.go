@@ -25,6 +25,8 @@ func kindOf(text string) (ref.Kind, error) {
 		return ref.Infrastructure, nil
 	case "override":
 		return ref.Overrides, nil
+	case "policies":
+		return ref.Policy, nil
 	case "serviceoverride":
 		return ref.ServiceOverrides, nil
 	case "overlay", "overlays":

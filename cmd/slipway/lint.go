@@ -15,6 +15,7 @@ import (
 	"github.com/slipway-cd/slipway/pkg/entity"
 	"github.com/slipway-cd/slipway/pkg/fault"
 	"github.com/slipway-cd/slipway/pkg/lint"
+	"github.com/slipway-cd/slipway/pkg/policy/rego"
 	"github.com/slipway-cd/slipway/pkg/ref"
 	"github.com/slipway-cd/slipway/pkg/store"
 	"github.com/slipway-cd/slipway/pkg/template"
@@ -25,7 +26,8 @@ import (
 type lintFlags struct {
 	documentFlags
 
-	format string
+	format   string
+	policies string
 }
 
 func lintCommand(a *app) *cobra.Command {
@@ -42,6 +44,7 @@ func lintCommand(a *app) *cobra.Command {
 		RunE:    func(c *cobra.Command, paths []string) error { return a.linter.lint(c.Context(), paths, f) },
 	}
 	f.documentFlags.add(c)
+	c.Flags().StringVar(&f.policies, "policies", "", "folder with policies in Rego that the documents are to keep, as a save would ask them")
 	c.Flags().StringVar(&f.format, "format", "", "text, json or sarif (default is text, or what --output says)")
 	return c
 }
@@ -77,6 +80,11 @@ func (l *linter) lint(ctx context.Context, paths []string, f lintFlags) error {
 		return err
 	}
 	wrong = append(wrong, bad...)
+	denied, err := l.judged(ctx, f.policies, docs, scope)
+	if err != nil {
+		return err
+	}
+	wrong = append(wrong, denied...)
 	for _, d := range docs {
 		if ctx.Err() != nil {
 			return interrupted
@@ -113,13 +121,16 @@ func (l *linter) lint(ctx context.Context, paths []string, f lintFlags) error {
 // templates that find doesn't know stay, and what they bring isn't checked.
 func (l *linter) check(ctx context.Context, docs []document, scope ref.Scope, strict bool, find template.Lookup) ([]fault.Detail, error) {
 	wrong := []fault.Detail{}
+	engine := rego.New()
 	for i := range docs {
 		report := yamldoc.NewReport(docs[i].file)
 		if strict {
 			report.Strict()
 		}
 		var err error
-		if docs[i].entity, _, err = catalog.Resolve(ctx, docs[i].node, report, builtin.Options(docs[i].scope(l.caller, scope)), find); err != nil {
+		options := builtin.Options(docs[i].scope(l.caller, scope))
+		options.CheckRego = engine.Check
+		if docs[i].entity, _, err = catalog.Resolve(ctx, docs[i].node, report, options, find); err != nil {
 			return nil, err
 		}
 		for _, f := range report.Details() {

@@ -272,6 +272,7 @@ func (c *Catalog) write(ctx context.Context, p *prepared, by audit.Author) error
 		return err
 	}
 	saved, err := c.judgedBy(p.asOf).SaveEntity(ctx, one.Entity, one.Audit, one.Values...)
+	c.changed(one.Entity.Key)
 	if err != nil {
 		return err
 	}
@@ -355,7 +356,9 @@ func (c *Catalog) Delete(ctx context.Context, key store.EntityKey, version int64
 	}
 	record := c.record(key, by, audit.Delete)
 	record.Before = string(stored.YAML)
-	if err := c.judgedBy(judged).DeleteEntity(ctx, key, version, record); err != nil {
+	err = c.judgedBy(judged).DeleteEntity(ctx, key, version, record)
+	c.changed(key)
+	if err != nil {
 		return err
 	}
 	return c.tell(ctx, key)

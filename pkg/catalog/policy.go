@@ -34,10 +34,14 @@ func (c *Catalog) judged(ctx context.Context, p prepared, d Draft) ([]fault.Deta
 	if d.By != nil {
 		actor = d.By.Actor()
 	}
-	verdict, err := c.Policies.On(ctx, judge.Case{
-		Moment: moment, Scope: key.Scope, Actor: actor, Limit: policy.MaxSaved, Entities: c.Store.Entities,
+	of := judge.Case{
+		Moment: moment, Scope: key.Scope, Actor: actor, Limit: policy.MaxSaved,
 		Input: func() (map[string]any, error) { return map[string]any{name: p.entity.Judged()}, nil },
-	})
+	}
+	if c.near != nil {
+		of.Entities = c.Store.Entities // as they will be
+	}
+	verdict, err := c.Policies.On(ctx, of)
 	if err != nil {
 		return nil, err
 	}
@@ -77,4 +81,12 @@ func (c *Catalog) keepDenial(ctx context.Context, key store.EntityKey, by audit.
 		return kept
 	}
 	return err
+}
+
+// changed says to who keeps policy sets that some were saved or deleted, or may
+// have been.
+func (c *Catalog) changed(keys ...store.EntityKey) {
+	if slices.ContainsFunc(keys, func(k store.EntityKey) bool { return k.Kind == ref.PolicySet }) {
+		c.Policies.Forget()
+	}
 }

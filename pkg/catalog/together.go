@@ -103,7 +103,7 @@ func detailsOf(err error) []fault.Detail {
 // prepareAll checks a set. What is wrong with any of it is one error.
 func (c *Catalog) prepareAll(ctx context.Context, set []Draft) ([]prepared, *view, error) {
 	v := newView(c.Store.Entity)
-	v.Entities = c.Store.Entities
+	v.Entities = c.Policies.Entities(c.Store.Entities)
 	v.templates(set)
 	then := c.Store
 	then.Entities = v
@@ -267,6 +267,7 @@ func (c *Catalog) writeAll(ctx context.Context, all []prepared, v *view, by audi
 		return err
 	}
 	saved, err := c.judgedBy(judged).SaveEntities(ctx, saves)
+	c.changed(slices.Collect(maps.Keys(changed))...)
 	for _, e := range saved {
 		if p, ok := changed[e.Key]; ok {
 			p.next = e

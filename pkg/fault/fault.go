@@ -207,9 +207,11 @@ func Failures(err error) []FailureType {
 		return []FailureType{Authentication}
 	case Forbidden:
 		return []FailureType{Authorization}
+	case PolicyDenied:
+		return []FailureType{PolicyEvaluationFailure}
 	case Unavailable, TooMany, StorageFull:
 		return []FailureType{Connectivity, RetryableTransientFailure}
-	case Conflict, Frozen, PolicyDenied, StaleVersion, Referenced, LeaseLost, Internal:
+	case Conflict, Frozen, StaleVersion, Referenced, LeaseLost, Internal:
 		return []FailureType{Unknown}
 	}
 	return []FailureType{Unknown}

@@ -218,11 +218,12 @@ func (r Result) Messages() []string {
 func (s SetResult) Status() Status {
 	worst := Pass
 	for _, r := range s.Policies {
-		switch own := r.Status(); {
-		case own == Refused:
+		switch r.Status() {
+		case Refused:
 			return Refused
-		case own == Warned:
+		case Warned:
 			worst = Warned
+		case Pass:
 		}
 	}
 	return worst

@@ -27,10 +27,10 @@ import (
 	"github.com/slipway-cd/slipway/pkg/yamldoc"
 )
 
-// Judge asks policies. Sets are read each time, so that one that is enabled
-// counts at once; what their documents say is decoded once.
+// Judge asks policies. The sets of a scope are read once, until some are saved;
+// what documents say is decoded once.
 type Judge struct {
-	entities store.Entities
+	entities *sets
 	engine   policy.Engine
 	now      func() time.Time
 
@@ -50,7 +50,7 @@ func New(entities store.Entities, engine policy.Engine, now func() time.Time) *J
 	if engine == nil {
 		return nil
 	}
-	return &Judge{entities: entities, engine: engine, now: now, decoded: map[document]*entity.Entity{}}
+	return &Judge{entities: &sets{Entities: entities, kept: map[ref.Scope][]store.Entity{}}, engine: engine, now: now, decoded: map[document]*entity.Entity{}}
 }
 
 // Case is what is judged.
@@ -221,7 +221,7 @@ func (j *Judge) around(ctx context.Context, c Case) ([]policy.Set, error) {
 // in are the enabled sets for a case in a scope itself.
 func (j *Judge) in(ctx context.Context, c Case, scope ref.Scope) ([]policy.Set, error) {
 	var out []policy.Set
-	for page := (store.Page{Limit: 500}); ; {
+	for page := all(); ; {
 		list, next, err := c.Entities.ListEntities(ctx, scope, ref.PolicySet, "", page)
 		if err != nil {
 			return nil, err

@@ -268,3 +268,89 @@ func TestInputsAreBounded(t *testing.T) {
 		t.Errorf("got %v; want that it is too large", err)
 	}
 }
+
+// BenchmarkNoSets is what a save or a start pays where there is no set.
+func BenchmarkNoSets(b *testing.B) {
+	db, err := sqlitedb.Open(b.Context(), filepath.Join(b.TempDir(), "test.db"))
+	if err != nil {
+		b.Fatal(err)
+	}
+	b.Cleanup(func() { _ = db.Close() })
+	s, err := sqlite.New(b.Context(), db)
+	if err != nil {
+		b.Fatal(err)
+	}
+	j := judge.New(s.Store.Entities, rego.New(), time.Now)
+	c := judge.Case{Moment: policy.Moment{Type: policy.OfPipeline, Action: policy.OnRun}, Scope: project}
+	for b.Loop() {
+		if _, err := j.On(b.Context(), c); err != nil {
+			b.Fatal(err)
+		}
+	}
+}
+
+// TestNamedSets are asked by a Policy step: those of scopes around it, of its own
+// type alone, and with metadata beside what it is given.
+func TestNamedSets(t *testing.T) {
+	t.Parallel()
+	b := setup(t, rego.New())
+	onStep := policy.Moment{Type: policy.Custom, Action: policy.OnStep}
+	b.policy(account, onStep, policy.Error, "package p\n\ndeny[msg] { msg := sprintf(\"%v of %v\", [input.risk, input.metadata.type]) }")
+	b.policy(project, policy.Moment{Type: policy.OfPipeline, Action: policy.OnRun}, policy.Error, "package p\n\ndeny[\"never\"] { true }")
+	input := map[string]any{"risk": 9}
+	v, err := b.judge.Named(t.Context(), project, []string{"account.custom_error"}, input, "me")
+	if got := v.Denied("it"); err != nil || got == nil || !strings.Contains(fault.Told(got), "9 of custom (policy account.custom_error of set account.custom_error)") {
+		t.Errorf("got %v, %v", got, err)
+	}
+	if len(input) != 1 {
+		t.Errorf("the input has become %v", input)
+	}
+	for name, want := range map[string]fault.Code{"nobodys": fault.NotFound, "pipeline_error": fault.Invalid, "not a name": fault.Invalid} {
+		if _, err := b.judge.Named(t.Context(), project, []string{name}, input, "me"); !fault.Is(err, want) {
+			t.Errorf("%s: got %v; want %s", name, err, want)
+		}
+	}
+	b.must(account, "policySet: {identifier: custom_error, name: s, type: custom, action: onstep, enabled: false, policies: [{identifier: custom_error, severity: error}]}")
+	if v, err := b.judge.Named(t.Context(), project, []string{"account.custom_error"}, input, "me"); err != nil || len(v) != 1 || v[0].Status() != policy.Pass {
+		t.Errorf("one that is disabled: %v, %v", v, err)
+	}
+	if _, err := judge.New(b.store.Entities, nil, time.Now).Named(t.Context(), project, nil, input, "me"); !fault.Is(err, fault.Unsupported) {
+		t.Errorf("without an engine: %v", err)
+	}
+}
+
+// TestSetsCountAsSoonAsTheyAreSaved, although they are kept.
+func TestSetsCountAsSoonAsTheyAreSaved(t *testing.T) {
+	t.Parallel()
+	b := setup(t, rego.New())
+	round := 0
+	denied := func() bool {
+		round++
+		_, err := b.save(project, strings.Replace(fmt.Sprintf(pipeline, "a"), "1m", fmt.Sprintf("%dm", round), 1))
+		return fault.Is(err, fault.PolicyDenied)
+	}
+	set := "policySet: {identifier: pipeline_error, name: s, type: pipeline, action: onsave, enabled: %t, policies: [{identifier: pipeline_error, severity: error}]}"
+	if denied() {
+		t.Error("denied without a set")
+	}
+	b.policy(account, policy.Moment{Type: policy.OfPipeline, Action: policy.OnSave}, policy.Error, "package p\n\ndeny[\"never\"] { true }")
+	if !denied() {
+		t.Error("saved in spite of a set that was made")
+	}
+	if _, err := b.catalog.SaveAll(t.Context(), []catalog.Draft{{Scope: account, YAML: fmt.Appendf(nil, set, false), Version: catalog.AnyVersion}}, audit.Author{Actor: "me"}); err != nil {
+		t.Fatal(err)
+	}
+	if denied() {
+		t.Error("denied by a set that was disabled")
+	}
+	b.must(account, fmt.Sprintf(set, true))
+	if !denied() {
+		t.Error("saved in spite of a set that was enabled")
+	}
+	if err := b.catalog.Delete(t.Context(), store.EntityKey{Scope: account, Kind: ref.PolicySet, ID: "pipeline_error"}, catalog.AnyVersion, audit.Author{Actor: "me"}); err != nil {
+		t.Fatal(err)
+	}
+	if denied() {
+		t.Error("denied by a set that was deleted")
+	}
+}

@@ -108,7 +108,7 @@ func (s *Service) fire(ctx context.Context, e event) (store.Fire, error) {
 	started, mismatch, err := s.start(ctx, e)
 	switch {
 	case fault.Is(err, fault.Frozen), fault.Is(err, fault.PolicyDenied):
-		f.Outcome, f.Reason = store.FireRejected, err.Error()
+		f.Outcome, f.Reason = store.FireRejected, fault.Told(err)
 		s.Log.InfoContext(ctx, "a deployment freeze or a policy rejects what a trigger would start", "trigger", e.key.ID, "pipeline", e.key.Env, "event", e.id, "error", err)
 	case err != nil:
 		f.Outcome, f.Reason = store.FireFailed, reason(err)

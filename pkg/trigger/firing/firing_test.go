@@ -385,3 +385,34 @@ func TestAFreezeRejectsAFire(t *testing.T) {
 		t.Errorf("the trail has %d refusals; want 1", n)
 	}
 }
+
+// A policy that is against what would run keeps triggers from starting it, and
+// says why.
+func TestAPolicyRejectsAFire(t *testing.T) {
+	t.Parallel()
+	h := setup(t)
+	h.save(onPush("on_push", "") + "\n---\n" + `policy:
+  name: never
+  identifier: never
+  orgIdentifier: default
+  projectIdentifier: shop
+  rego: |
+    package pipeline
+    deny[msg] { msg := sprintf("%s never runs", [input.pipeline.identifier]) }` + "\n---\n" + `policySet:
+  name: house
+  identifier: house
+  orgIdentifier: default
+  projectIdentifier: shop
+  type: pipeline
+  action: onrun
+  enabled: true
+  policies: [{identifier: never, severity: error}]`)
+	h.deliver(push("d1", "web", "main"))
+	fires := h.fires("on_push")
+	if len(fires) == 0 || fires[0].Outcome != store.FireRejected || !strings.Contains(fires[0].Reason, "deploy never runs (policy never of set house)") {
+		t.Errorf("fires are %+v; want one that says why", fires)
+	}
+	if list := h.executions(); len(list) != 0 {
+		t.Errorf("there are %d executions; want none", len(list))
+	}
+}
