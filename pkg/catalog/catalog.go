@@ -27,6 +27,8 @@ type Config struct {
 	// Options say what documents are checked against, wherever they live.
 	Options entity.Options
 	Now     func() time.Time
+	// NoLogin says why nobody can log in by a provider here; empty: people can.
+	NoLogin string
 	// Saved is told of what was saved or deleted, once it is; nil: nobody is.
 	Saved func(ctx context.Context, keys ...store.EntityKey) error
 }
@@ -170,6 +172,9 @@ func (c *Catalog) fitted(ctx context.Context, r reading, saved Find) (prepared, 
 		return prepared{}, err
 	}
 	if err := allowed(ctx, d, p); err != nil {
+		return prepared{}, err
+	}
+	if err := c.loggable(d, e); err != nil {
 		return prepared{}, err
 	}
 	if d.Version != AnyVersion && d.Version != p.stored.Version {
