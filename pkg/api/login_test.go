@@ -8,6 +8,7 @@ import (
 	"net/url"
 	"path/filepath"
 	"slices"
+	"strconv"
 	"strings"
 	"testing"
 	"time"
@@ -419,6 +420,11 @@ func TestGroupsAreThoseThatTheProviderNames(t *testing.T) {
 	l.as(old, "GET", "/v1/executions"+scope).problem(403) // what was taken away counts in old sessions too
 	l.as(as("devs", nil), "GET", "/v1/executions"+scope).want(200, nil)
 	l.as(as([]string{}, nil), "GET", "/v1/executions"+scope).problem(403)
+	many := make([]string, 1001)
+	for i := range many {
+		many[i] = "g" + strconv.Itoa(i)
+	}
+	l.as(as(append(many, "devs"), nil), "GET", "/v1/executions"+scope).problem(403)
 	// What the token leaves out is asked for.
 	l.idp.Info(idp.Claims{"groups": []string{"devs"}})
 	l.as(as(nil, nil), "GET", "/v1/executions"+scope).want(200, nil)
@@ -538,6 +544,17 @@ func TestWhoSaysByWhomPeopleLogIn(t *testing.T) {
 func TestWhereNobodyLogsIn(t *testing.T) {
 	t.Parallel()
 	s := setup(t) // as on AWS
+	cfg := s.cfg
+	cfg.Catalog = catalog.New(catalog.Config{Store: s.store, Options: builtin.Options(ref.Scope{}), Now: time.Now, NoLogin: login.NotOnAWS})
+	s.Server = api.New(cfg)
+	for _, doc := range []string{
+		"loginProvider: {identifier: corp, name: Corp, type: OIDC, issuer: 'https://login.example.com', clientId: slipway}",
+		"userGroup: {identifier: devs, name: Devs, ssoLinked: true, linkedSsoId: corp, linkedSsoType: OIDC, ssoGroupId: devs}",
+	} {
+		if p := s.ask("PUT", "/v1/entities", doc, "Content-Type", "application/yaml").problem(400); p.Message != login.NotOnAWS || len(p.Details) != 1 || p.Details[0].Line != 1 {
+			t.Errorf("%s is saved: %+v", doc, p)
+		}
+	}
 	var ways login.Logins
 	s.ask("GET", "/v1/login", "", "Authorization", "").want(200, &ways)
 	if len(ways.Providers) != 0 {
