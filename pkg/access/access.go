@@ -130,7 +130,7 @@ func VerifySession(ctx context.Context, keys store.Keys, text string, now time.T
 	if err == nil && (t.Kind != store.TokenSession || !now.Before(t.ExpiresAt)) {
 		err = unknown()
 	}
-	if err == nil {
+	if err == nil && t.Of != "" {
 		err = lives(ctx, keys, t.Of, now)
 	}
 	if fault.Is(err, fault.Unauthenticated) || fault.Is(err, fault.ExpiredToken) {
@@ -166,7 +166,7 @@ func unknown() error {
 // that goes on for long ends when its token is revoked, or that of its session.
 func Recheck(ctx context.Context, keys store.Keys, t store.AccessToken, now time.Time) error {
 	err := lives(ctx, keys, t.ID, now)
-	if err == nil && t.Kind == store.TokenSession {
+	if err == nil && t.Kind == store.TokenSession && t.Of != "" {
 		err = lives(ctx, keys, t.Of, now)
 	}
 	return err

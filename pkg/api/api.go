@@ -21,6 +21,7 @@ import (
 	"github.com/slipway-cd/slipway/pkg/issuer"
 	"github.com/slipway-cd/slipway/pkg/launch"
 	"github.com/slipway-cd/slipway/pkg/ledger"
+	"github.com/slipway-cd/slipway/pkg/login"
 	"github.com/slipway-cd/slipway/pkg/store"
 	"github.com/slipway-cd/slipway/pkg/task/protocol"
 	"github.com/slipway-cd/slipway/pkg/trigger/firing"
@@ -38,6 +39,7 @@ type Config struct {
 	Issuer     *issuer.Issuer
 	Triggers   *firing.Service
 	GitOps     *mirror.Mirror
+	Login      *login.Desk         // logs people in by providers; nil: nobody can
 	Hub        *Hub                // wakes delegates; the engine has the same one. nil: sockets are served elsewhere
 	Feed       *Feed               // tells of changed executions; the engine has the same one. nil: answers are sent whole
 	Intake     *Intake             // bounds the bodies that are read at once; nil: requests come whole, one at a time
@@ -81,6 +83,7 @@ func New(cfg Config) *Server {
 	s.tokens()
 	accessEndpoints(s)
 	consoleSessions(s)
+	loginProviders(s)
 	s.audits()
 	s.delegateLife()
 	s.delegateTasks()

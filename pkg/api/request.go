@@ -24,7 +24,7 @@ const RequestIDHeader = "X-Request-Id"
 const delegatePaths = "/v1/delegate/"
 
 // healthPath tells load balancers that the process lives. It answers without
-// a body. It, linkPaths, loginPaths, issuer.Path and deliveries of webhooks are all that needs no token.
+// a body. It, linkPaths, waysPath, loginPaths, issuer.Path and deliveries of webhooks are all that needs no token.
 const healthPath = "/healthz"
 
 // linkPaths is where people answer approvals by one-time links.
@@ -100,8 +100,8 @@ func (s *Server) authenticate(next http.Handler) http.Handler {
 			next.ServeHTTP(w, r)
 			return
 		}
-		if strings.HasPrefix(r.URL.Path, loginPaths) { // what is shown there proves who it is
-			if err := ofConsole(r); err != nil {
+		if r.URL.Path == waysPath || strings.HasPrefix(r.URL.Path, loginPaths) { // what is shown there proves who it is
+			if err := ofConsole(r); err != nil && !strings.HasSuffix(r.URL.Path, exchangePath) {
 				s.refuse(w, r, err)
 				return
 			}
@@ -117,9 +117,25 @@ func (s *Server) authenticate(next http.Handler) http.Handler {
 			return
 		}
 		who := s.grants.Caller(t.Identity(), t.Actor)
+		if err := stays(r.Context(), t, who); err != nil {
+			s.refuse(w, r, err)
+			return
+		}
 		ctx := context.WithValue(r.Context(), callerKey{}, t)
 		next.ServeHTTP(w, r.WithContext(context.WithValue(ctx, askerKey{}, who)))
 	})
+}
+
+// stays refuses the tokens and the sessions of a user who is disabled or deleted.
+func stays(ctx context.Context, t store.AccessToken, who grants.Caller) error {
+	if t.Principal.Kind != ref.User {
+		return nil
+	}
+	active, err := who.Active(ctx)
+	if err == nil && !active {
+		err = fault.New(fault.Unauthenticated, "the user %s is disabled, or was deleted", t.Actor)
+	}
+	return err
 }
 
 // known finds who calls: by the token that a program sends, or by the session

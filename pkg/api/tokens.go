@@ -194,9 +194,10 @@ func granted(ctx context.Context, s *Server, scope ref.Scope, c CreateToken) (ac
 }
 
 // until is when a token ends, or the one that a session was opened with; zero:
-// never.
+// never. What was begun by logging in at a provider ends by itself, so that who
+// is let in there no more has nothing that goes on.
 func until(ctx context.Context, keys store.Keys, t store.AccessToken) (time.Time, error) {
-	if t.Kind != store.TokenSession {
+	if t.Kind != store.TokenSession || t.Of == "" {
 		return t.ExpiresAt, nil
 	}
 	of, err := keys.Token(ctx, t.Of)

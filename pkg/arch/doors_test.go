@@ -24,8 +24,7 @@ func doors() map[string]string {
 		"pkg/wire/listen.go":          answers,
 		"pkg/api/hub.go":              "pkg/wire/serve.go: m.settled.waker(m.hub)",
 		"pkg/feed/webhook/webhook.go": "pkg/wire/serve.go: m.settled.subscriber(s)",
-		"pkg/notify/send/send.go":     messages,
-		"pkg/notify/send/guard.go":    messages,
+		"pkg/egress/egress.go":        messages, // an identity provider is told nothing that is kept
 		"pkg/mail/mail.go":            messages,
 		"pkg/trace/otlp/otlp.go":      "pkg/trace/otlp/otlp.go: s.settle()",
 	}

@@ -48,6 +48,11 @@ func rules() []rule {
 			reason: "a function pays for every import at each cold start; pkg/wire holds a whole machine, delegate included",
 		},
 		{
+			name: "who asks identity providers is no function", packages: []string{"..."},
+			except: []string{"pkg/login/oidc", "pkg/login/terminal", "pkg/wire", "cmd/...", "internal/..."}, never: []string{"github.com/coreos/go-oidc/...", module + "/pkg/login/oidc"}, indirect: true,
+			reason: "a function pays for every import at each cold start, and none logs anybody in",
+		},
+		{
 			name: "no service of AWS that is deployed to reaches the control plane", packages: []string{"pkg/...", "functions/..."},
 			except: []string{"pkg/wire"}, never: deployedTo(), indirect: true,
 			reason: "a function pays for every import at each cold start, and calls nothing of an account but its own",
@@ -106,7 +111,7 @@ func rules() []rule {
 			reason: "it runs in somebody's network with a token, and has nothing but the task that it claimed",
 		},
 		{
-			name: "HTTP is the API's", packages: []string{"pkg/..."}, except: []string{"pkg/api", "pkg/apiclient", "pkg/awshttp", "pkg/feed/webhook", "pkg/notify/send", "pkg/session", "pkg/wire", "pkg/wire/door"},
+			name: "HTTP is the API's", packages: []string{"pkg/..."}, except: []string{"pkg/api", "pkg/apiclient", "pkg/awshttp", "pkg/egress", "pkg/feed/webhook", "pkg/login/oidc", "pkg/notify/send", "pkg/session", "pkg/wire", "pkg/wire/door"},
 			never:  []string{"net/http"},
 			reason: "one table maps errors to statuses",
 		},

@@ -41,6 +41,8 @@ const (
 	RevokeToken Action = "REVOKE_TOKEN"
 	Login       Action = "LOGIN"
 	Logout      Action = "LOGOUT"
+	// LoginFailed: an identity provider named somebody who may not log in.
+	LoginFailed Action = "LOGIN_FAILED"
 	// Reveal gives secrets to a delegate that files name which it has fetched.
 	Reveal Action = "REVEAL"
 	// CreateLink makes a link by which one person can answer an approval.

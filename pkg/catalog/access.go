@@ -8,6 +8,7 @@ import (
 	"github.com/slipway-cd/slipway/pkg/access/grants"
 	"github.com/slipway-cd/slipway/pkg/access/rbac"
 	"github.com/slipway-cd/slipway/pkg/access/right"
+	"github.com/slipway-cd/slipway/pkg/audit"
 	"github.com/slipway-cd/slipway/pkg/document"
 	"github.com/slipway-cd/slipway/pkg/entity"
 	"github.com/slipway-cd/slipway/pkg/fault"
@@ -71,6 +72,12 @@ func (c *Catalog) grantable(ctx context.Context, d Draft, p prepared) error {
 			return fault.Wrap(err, "only who may do everything in the account says what a user's mail address is, because groups name people by it")
 		}
 	}
+	if e.Kind == ref.LoginProvider {
+		// Who says who somebody is can be everybody, and gets what clientSecretRef names.
+		if err := d.By.Everything(ctx); err != nil {
+			return fault.Wrap(err, "only who may do everything in the account says by whom people log in")
+		}
+	}
 	return c.eachAssignment(ctx, p, func(a rbac.Assignment) error {
 		given, err := c.gives(ctx, a, e)
 		if err != nil {
@@ -78,6 +85,28 @@ func (c *Catalog) grantable(ctx context.Context, d Draft, p prepared) error {
 		}
 		return d.By.Covers(ctx, given)
 	})
+}
+
+// Join saves the user whom somebody becomes by logging in: there must be none of
+// that identifier.
+func (c *Catalog) Join(ctx context.Context, account ref.Scope, document []byte, by audit.Author) (store.EntityKey, error) {
+	made, err := c.Save(ctx, Draft{Scope: account, YAML: document, Strict: true}, by)
+	return made.Key, err
+}
+
+// loggable refuses what would count for nothing where nobody can log in by a
+// provider, and members of a group that a provider names.
+func (c *Catalog) loggable(d Draft, e *entity.Entity) error {
+	linked := e.UserGroup != nil && e.UserGroup.Link.Provider != ""
+	if c.NoLogin != "" && (linked || e.Kind == ref.LoginProvider) {
+		return fault.New(fault.Invalid, "%s", c.NoLogin).With(fault.Detail{
+			File: d.File, Line: e.Doc.Line, Column: e.Doc.Column, Severity: "error", Code: "UNSUPPORTED", Message: c.NoLogin,
+		})
+	}
+	if linked && len(e.UserGroup.Users) > 0 {
+		return fault.New(fault.Conflict, "the members of user group %q are those whom the login provider %q names when they log in; take users and userEmails out, or the link", e.Identifier.Value, e.UserGroup.Link.Provider)
+	}
+	return nil
 }
 
 // called is the mail address of a user as it was saved.

@@ -30,6 +30,8 @@ type Config struct {
 	Now     func() time.Time
 	// Policies are asked before a save; nil: there are none, and none can be saved.
 	Policies *judge.Judge
+	// NoLogin says why nobody can log in by a provider here; empty: people can.
+	NoLogin string
 	// Saved is told of what was saved or deleted, once it is; nil: nobody is.
 	Saved func(ctx context.Context, keys ...store.EntityKey) error
 }
@@ -177,6 +179,9 @@ func (c *Catalog) fitted(ctx context.Context, r reading, saved Find) (prepared, 
 		return prepared{}, err
 	}
 	if err := allowed(ctx, d, p); err != nil {
+		return prepared{}, err
+	}
+	if err := c.loggable(d, e); err != nil {
 		return prepared{}, err
 	}
 	if d.Version != AnyVersion && d.Version != p.stored.Version {

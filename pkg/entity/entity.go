@@ -16,6 +16,7 @@ import (
 	"time"
 
 	"github.com/slipway-cd/slipway/pkg/access/rbac"
+	"github.com/slipway-cd/slipway/pkg/access/sso"
 	"github.com/slipway-cd/slipway/pkg/artifact"
 	"github.com/slipway-cd/slipway/pkg/connector"
 	"github.com/slipway-cd/slipway/pkg/document"
@@ -66,6 +67,7 @@ type Entity struct {
 	Role            *rbac.Role
 	ResourceGroup   *rbac.Group
 	RoleAssignment  *rbac.Assignment
+	LoginProvider   *sso.Provider
 	Variable        *ScopeVariable
 	GitOpsAgent     *gitops.Agent
 	Application     *gitops.Application
@@ -236,6 +238,8 @@ func (d *decoder) entity(v yamldoc.Value, e *Entity) {
 		e.ResourceGroup = roles{d}.resourceGroup(v, e)
 	case ref.RoleAssignment:
 		e.RoleAssignment = roles{d}.assignment(v, e)
+	case ref.LoginProvider:
+		e.LoginProvider = roles{d}.provider(v, e)
 	case ref.Variable:
 		e.Variable = settings{d}.scopeVariable(v, e)
 	case ref.GitOpsAgent:
@@ -256,6 +260,7 @@ func (d *decoder) entity(v yamldoc.Value, e *Entity) {
 		e.ApplicationSet = agents{d}.applicationSet(v, e)
 	case ref.GitOpsApplication:
 		e.Application = agents{d}.application(v, e)
+	case ref.LoginBinding: // nobody writes it
 	}
 }
 

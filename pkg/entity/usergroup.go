@@ -4,7 +4,9 @@ import (
 	"net/mail"
 	"strings"
 
+	"github.com/slipway-cd/slipway/pkg/access/sso"
 	"github.com/slipway-cd/slipway/pkg/document"
+	"github.com/slipway-cd/slipway/pkg/ref"
 	"github.com/slipway-cd/slipway/pkg/yamldoc"
 )
 
@@ -13,6 +15,7 @@ import (
 type UserGroup struct {
 	Users []string
 	Ways  []GroupWay
+	Link  sso.Link // by which an identity provider names the members; zero: Users are they
 }
 
 // GroupWay is a way in which a group as such is told something.
@@ -32,15 +35,63 @@ func (d settings) userGroup(v yamldoc.Value, e *Entity) *UserGroup {
 				g.Ways = append(g.Ways, d.groupWay(item))
 			}
 		},
-		"ssoLinked": func(v yamldoc.Value) {
-			d.Without(v, "true", d.Bool(v).Value, "groups of an identity provider aren't supported yet; name the users")
-		},
-		"externallyManaged": func(v yamldoc.Value) {
-			d.Without(v, "true", d.Bool(v).Value, "groups of an identity provider aren't supported yet; name the users")
-		},
-	}))
+	}, d.linked(v, g)))
 	d.Need(v, "identifier", "name")
 	return g
+}
+
+// linked are the keys by which an identity provider names a group's members
+// (semantics/entities §13).
+func (d settings) linked(v yamldoc.Value, g *UserGroup) document.Keys {
+	var on, external yamldoc.Field[bool]
+	var typ, provider, id, name yamldoc.Field[string]
+	group := document.Peek(v, "ssoGroupId")
+	if group == "" {
+		group = document.Peek(v, "ssoGroupName")
+	}
+	by := document.Peek(v, "linkedSsoId")
+	linked := document.Peek(v, "ssoLinked") == "true"
+	if linked {
+		g.Link = sso.Link{Provider: by, Group: group}
+	}
+	unlinked := func(rule document.Rule) document.Rule {
+		return func(v yamldoc.Value) {
+			if rule(v); !linked && v.Node.Value != "" {
+				d.Errorf(v, document.WrongValue, "the group isn't linked to a provider, so that this would count for nothing; want ssoLinked: true with it")
+			}
+		}
+	}
+	return document.Keys{
+		"ssoLinked": func(at yamldoc.Value) {
+			on = d.Bool(at)
+			d.Plain(at, on.Expr, "true or false")
+			if linked {
+				if by == "" || document.Peek(v, "linkedSsoType") == "" {
+					d.Errorf(at, document.MissingKey, "the group is linked, and nothing says by whom; want linkedSsoId and linkedSsoType")
+				}
+				if group == "" {
+					d.Errorf(at, document.MissingKey, "the group is linked, and nothing says what the provider calls it; want ssoGroupId")
+				}
+			}
+		},
+		"linkedSsoId": unlinked(func(at yamldoc.Value) {
+			provider = d.Spelled(at, document.BadReference, func(id string) error { return ref.CheckID(ref.LoginProvider, id) })
+			if linked && provider.Set {
+				roles(d).names(at, ref.LoginProvider, ref.Ref{Scope: ref.Scope{Account: d.Scope.Account}, ID: provider.Value})
+			}
+		}),
+		"linkedSsoType":        unlinked(d.Supported(&typ, "a group linked by", []string{sso.OIDC}, "SAML", "LDAP", "OAUTH")),
+		"linkedSsoDisplayName": unlinked(d.Text(nil)),
+		"ssoGroupId":           unlinked(d.PlainText(&id, "what the provider calls the group")),
+		"ssoGroupName":         unlinked(d.PlainText(&name, "what the provider calls the group")),
+		"externallyManaged": func(at yamldoc.Value) {
+			external = d.Bool(at)
+			d.Plain(at, external.Expr, "true or false")
+			if external.Value && !linked {
+				d.Errorf(at, document.WrongValue, "the group is externally managed, and nothing says by whom; want ssoLinked: true, with linkedSsoId and ssoGroupId")
+			}
+		},
+	}
 }
 
 // groupWay decodes one of notificationConfigs (semantics/entities §13).

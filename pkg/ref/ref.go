@@ -40,6 +40,10 @@ const (
 	Role           Kind = "role"
 	ResourceGroup  Kind = "resourceGroup"
 	RoleAssignment Kind = "roleAssignment"
+	// LoginProvider is an identity provider that people log in by. LoginBinding is
+	// whom it names for a user: nobody saves such a document.
+	LoginProvider Kind = "loginProvider"
+	LoginBinding  Kind = "loginBinding"
 	// EnvironmentGroup is a group of environments of its own scope.
 	EnvironmentGroup Kind = "environmentGroup"
 	// Overrides and ServiceOverrides replace what services define, in an
@@ -67,14 +71,14 @@ const (
 // Kinds lists every kind, in the order in which they may be saved so that
 // what is named comes before what names it.
 func Kinds() []Kind {
-	return []Kind{Organization, Project, User, ServiceAccount, UserGroup, Role, ResourceGroup, RoleAssignment, Policy, PolicySet, Secret, Variable, Connector, Template, Service, Environment, Infrastructure, EnvironmentGroup, Overrides, ServiceOverrides, Pipeline, InputSet, OverlayInputSet, Trigger, Freeze,
+	return []Kind{Organization, Project, User, ServiceAccount, Secret, LoginProvider, UserGroup, Role, ResourceGroup, RoleAssignment, Policy, PolicySet, Variable, Connector, Template, Service, Environment, Infrastructure, EnvironmentGroup, Overrides, ServiceOverrides, Pipeline, InputSet, OverlayInputSet, Trigger, Freeze,
 		GitOpsAgent, GitOpsSettings, GitOpsCertificate, GitOpsGPGKey, GitOpsRepoCredentials, GitOpsRepository, GitOpsCluster, GitOpsProject, GitOpsApplicationSet, GitOpsApplication}
 }
 
 // OfAccess says whether documents of a kind have a say in who may do what.
 func OfAccess(kind Kind) bool {
 	switch kind {
-	case User, ServiceAccount, UserGroup, Role, ResourceGroup, RoleAssignment:
+	case User, ServiceAccount, UserGroup, Role, ResourceGroup, RoleAssignment, LoginProvider, LoginBinding:
 		return true
 	default:
 		return false
@@ -113,7 +117,7 @@ func Parent(kind Kind) Kind {
 	case GitOpsSettings, GitOpsCertificate, GitOpsGPGKey, GitOpsRepoCredentials, GitOpsRepository, GitOpsCluster, GitOpsProject,
 		GitOpsApplicationSet, GitOpsApplication:
 		return GitOpsAgent
-	case Organization, Project, Pipeline, Service, Environment, EnvironmentGroup, Connector, Secret, Template, UserGroup, Variable, Freeze, Policy, PolicySet, User, ServiceAccount, Role, ResourceGroup, RoleAssignment, GitOpsAgent:
+	case Organization, Project, Pipeline, Service, Environment, EnvironmentGroup, Connector, Secret, Template, UserGroup, Variable, Freeze, Policy, PolicySet, User, ServiceAccount, Role, ResourceGroup, RoleAssignment, LoginProvider, LoginBinding, GitOpsAgent:
 	}
 	return ""
 }
@@ -275,7 +279,7 @@ func CheckID(kind Kind, id string) error {
 		if checkObjectName(id) == nil {
 			return nil
 		}
-	case Service, Environment, EnvironmentGroup, Infrastructure, Overrides, ServiceOverrides, Connector, Template, Trigger, InputSet, OverlayInputSet, UserGroup, Variable, Freeze, Policy, PolicySet, User, ServiceAccount, Role, ResourceGroup, RoleAssignment,
+	case Service, Environment, EnvironmentGroup, Infrastructure, Overrides, ServiceOverrides, Connector, Template, Trigger, InputSet, OverlayInputSet, UserGroup, Variable, Freeze, Policy, PolicySet, User, ServiceAccount, Role, ResourceGroup, RoleAssignment, LoginProvider, LoginBinding,
 		GitOpsAgent:
 	}
 	return check(re, id, allowed)

@@ -2,7 +2,10 @@ package resolve
 
 import (
 	"context"
+	"maps"
+	"slices"
 
+	"github.com/slipway-cd/slipway/pkg/access/sso"
 	"github.com/slipway-cd/slipway/pkg/entity"
 	"github.com/slipway-cd/slipway/pkg/fault"
 	"github.com/slipway-cd/slipway/pkg/plan"
@@ -33,7 +36,39 @@ func Group(ctx context.Context, entities store.Entities, from ref.Scope, name st
 	if err := report.Err(); err != nil {
 		return nil, r, err
 	}
-	return e.UserGroup, r, nil
+	if e.UserGroup.Link.Provider != "" {
+		e.UserGroup.Users, err = members(ctx, entities, r.Scope.Account, e.UserGroup.Link)
+	}
+	return e.UserGroup, r, err
+}
+
+// members are the users whom a provider named for a group when they logged in
+// last, by their identifiers and their addresses.
+func members(ctx context.Context, entities store.Entities, account string, link sso.Link) ([]string, error) {
+	bound := map[store.EntityKey]sso.Binding{}
+	for page := (store.Page{Limit: 500}); ; {
+		list, next, err := entities.ListEntities(ctx, ref.Scope{Account: account}, ref.LoginBinding, "", page)
+		if err != nil {
+			return nil, err
+		}
+		for _, saved := range list {
+			if b := sso.Decode(saved.YAML); sso.OfUser(saved.Key.ID) && b.In(link) {
+				bound[store.EntityKey{Scope: saved.Key.Scope, Kind: ref.User, ID: saved.Key.ID}] = b
+			}
+		}
+		if page.Token = next; next == "" {
+			break
+		}
+	}
+	users, err := entities.EntitiesAt(ctx, slices.Collect(maps.Keys(bound)))
+	var out []string
+	for _, u := range users {
+		if b := bound[u.Key]; !u.CreatedAt.After(b.Since) {
+			out = append(out, u.Key.ID, b.Email)
+		}
+	}
+	slices.Sort(out)
+	return out, err
 }
 
 // UserGroup says whether there is a user group. Who is in it is read when it

@@ -230,6 +230,7 @@ func beyond() []string {
 		`the freeze has no entityConfigs`,
 		`the freeze is Enabled and has no windows`,
 		`the group has no resources`,
+		`the group is linked, and nothing says`,
 		// what goes by a word that is absent or an expression
 		`the filter is `,
 		`step(K8sCanaryDeploy).spec`, `.type is an `, `trafficRouting.provider is`,

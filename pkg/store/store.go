@@ -656,7 +656,8 @@ type AccessToken struct {
 	// Binding is what the delegates of the token may be; nil: what they say.
 	Binding *Binding
 	// Of is the token that a session was opened with: the session has its rights
-	// and ends with it. Other kinds have none.
+	// and ends with it. Other kinds have none, nor has one of who logged in by a
+	// provider.
 	Of string
 	// ExpiresAt is when it opens nothing any more; zero: never.
 	ExpiresAt time.Time

@@ -34,6 +34,7 @@ import (
 	"github.com/slipway-cd/slipway/pkg/feed"
 	"github.com/slipway-cd/slipway/pkg/feed/webhook"
 	"github.com/slipway-cd/slipway/pkg/issuer"
+	"github.com/slipway-cd/slipway/pkg/login/oidc"
 	"github.com/slipway-cd/slipway/pkg/mail"
 	"github.com/slipway-cd/slipway/pkg/policy/rego"
 	"github.com/slipway-cd/slipway/pkg/ref"
@@ -212,7 +213,7 @@ func newMachine(ctx context.Context, db *sqlitedb.DB, cfg ServeConfig) (*machine
 		return nil, err
 	}
 	m.plane = plane.New(plane.Parts{
-		Store: m.store.Store, Runner: embedded.New(m.machines), Waker: m.settled.waker(m.hub), Settle: db.Settle, Master: key, URL: cfg.URL, Alone: true, Changed: m.changes.Changed,
+		Store: m.store.Store, Runner: embedded.New(m.machines), Waker: m.settled.waker(m.hub), Settle: db.Settle, Master: key, URL: cfg.URL, Alone: true, Login: oidc.New(true, time.Now), Changed: m.changes.Changed,
 		GitOpsEvery: gitOpsEvery, Mail: server, Policies: rego.New(), Limits: cfg.Limits, Heartbeat: cfg.Heartbeat, NoDelegateAfter: cfg.NoDelegateAfter, Trace: m.traces, Version: cfg.Version, Log: cfg.Log,
 	})
 	m.server = api.New(m.served())
@@ -228,7 +229,7 @@ const gitOpsEvery = time.Second
 func (m *machine) served() api.Config {
 	p := m.plane
 	return api.Config{
-		Store: m.store.Store, Catalog: p.Catalog, Files: p.Files, Launch: p.Launch, Executions: p.Executions, Tasks: p.Tasks, Ledger: p.Ledger, Issuer: p.Issuer, Triggers: p.Triggers, GitOps: p.GitOps,
+		Store: m.store.Store, Catalog: p.Catalog, Files: p.Files, Launch: p.Launch, Executions: p.Executions, Tasks: p.Tasks, Ledger: p.Ledger, Issuer: p.Issuer, Triggers: p.Triggers, GitOps: p.GitOps, Login: p.Login,
 		Timing: p.Timing(), Now: time.Now, Log: p.Parts.Log, Version: m.cfg.Version,
 		Hub: m.hub, Feed: m.changes, Intake: api.NewIntake(), Work: api.NewWork(heavyAtOnce(), memoryFull), Disk: disk(m.cfg.Data),
 	}

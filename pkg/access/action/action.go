@@ -234,6 +234,10 @@ func TypeOf(kind ref.Kind) Type {
 		return "USER"
 	case ref.ServiceAccount:
 		return "SERVICEACCOUNT"
+	case ref.LoginProvider:
+		return "AUTHSETTING"
+	case ref.LoginBinding: // which nobody asks for
+		return ""
 	case ref.Role, ref.RoleAssignment:
 		return "ROLE"
 	case ref.ResourceGroup:

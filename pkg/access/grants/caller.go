@@ -118,6 +118,9 @@ func (c Caller) Decide(ctx context.Context, do action.Action, on right.Resource)
 	return right.Decide(rights, entry, on), nil
 }
 
+// Active says whether the caller is somebody who may do anything at all.
+func (c Caller) Active(ctx context.Context) (bool, error) { return c.reader.active(ctx, c.as) }
+
 // Mail is the caller's address, by which groups may name it; empty: there is none.
 func (c Caller) Mail(ctx context.Context) (string, error) {
 	if c.reader == nil || c.as.Principal.Kind != ref.User {

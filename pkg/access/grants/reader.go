@@ -19,6 +19,7 @@ import (
 	"github.com/slipway-cd/slipway/pkg/access/action"
 	"github.com/slipway-cd/slipway/pkg/access/rbac"
 	"github.com/slipway-cd/slipway/pkg/access/right"
+	"github.com/slipway-cd/slipway/pkg/access/sso"
 	"github.com/slipway-cd/slipway/pkg/entity"
 	"github.com/slipway-cd/slipway/pkg/fault"
 	"github.com/slipway-cd/slipway/pkg/ref"
@@ -67,6 +68,7 @@ type documents struct {
 type principal struct {
 	saved store.Entity
 	user  *rbac.Person // nil: it is a service account
+	bound sso.Binding  // of a user who has logged in by a provider
 }
 
 // is says whether it is who was proved, and may do anything.
@@ -75,8 +77,11 @@ func (p principal) is(as store.Identity) bool {
 }
 
 // isIn says whether a group has it: groups name people by their identifiers or
-// by their mail addresses.
+// by their mail addresses, or are linked to a provider that names them.
 func (p principal) isIn(g *entity.UserGroup) bool {
+	if g.Link.Provider != "" {
+		return p.user != nil && !p.saved.CreatedAt.After(p.bound.Since) && p.bound.In(g.Link)
+	}
 	return p.user != nil && (g.Has(p.saved.Key.ID) || p.user.Email != "" && g.Has(p.user.Email))
 }
 
@@ -199,9 +204,24 @@ func (r *Reader) principal(ctx context.Context, at *known, key store.EntityKey) 
 		p = principal{} // which may do nothing
 	} else {
 		p.user = e.User
+		if p.bound, err = r.bound(ctx, key); err != nil {
+			return principal{}, err
+		}
 	}
 	keep(at, at.principals, key, p)
 	return p, nil
+}
+
+// bound is how a user has logged in by a provider; nothing if never.
+func (r *Reader) bound(ctx context.Context, user store.EntityKey) (sso.Binding, error) {
+	if user.Kind != ref.User {
+		return sso.Binding{}, nil
+	}
+	saved, err := r.entities.Entity(ctx, access.BindingKey(user.Scope.Account, user.ID))
+	if err != nil && !fault.Is(err, fault.NotFound) {
+		return sso.Binding{}, err
+	}
+	return sso.Decode(saved.YAML), nil
 }
 
 // in reads the documents of a scope itself.

@@ -18,6 +18,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/slipway-cd/slipway/pkg/egress"
 	"github.com/slipway-cd/slipway/pkg/fault"
 	"github.com/slipway-cd/slipway/pkg/mail"
 	"github.com/slipway-cd/slipway/pkg/notify/message"
@@ -42,10 +43,7 @@ type Sender struct {
 // but those of cloud metadata; with inside false not this machine either, as
 // where a function's own runtime listens.
 func New(m mail.Sender, inside bool) *Sender {
-	return &Sender{mail: m, client: &http.Client{
-		Transport: transport(inside), Timeout: each,
-		CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse },
-	}}
+	return &Sender{mail: m, client: egress.Client(inside, each)}
 }
 
 // Send sends a message, and again if that may help. The error of the last try
@@ -141,7 +139,7 @@ func unreachable(host string, err error) error {
 	if outer := (*url.Error)(nil); errors.As(err, &outer) {
 		err = outer.Err
 	}
-	if errors.Is(err, errGuarded) {
+	if errors.Is(err, egress.ErrGuarded) {
 		return fault.New(fault.Forbidden, "%s: %w", host, err)
 	}
 	return &later{error: fmt.Errorf("%s can't be reached: %w", host, err)}

@@ -9,6 +9,8 @@ package plane
 
 import (
 	"cmp"
+	"context"
+	"errors"
 	"log/slog"
 	"time"
 	_ "time/tzdata" // schedules and deadlines name zones, which a function's or a container's image may lack
@@ -23,6 +25,7 @@ import (
 	"github.com/slipway-cd/slipway/pkg/issuer"
 	"github.com/slipway-cd/slipway/pkg/launch"
 	"github.com/slipway-cd/slipway/pkg/ledger"
+	"github.com/slipway-cd/slipway/pkg/login"
 	"github.com/slipway-cd/slipway/pkg/mail"
 	"github.com/slipway-cd/slipway/pkg/notify"
 	"github.com/slipway-cd/slipway/pkg/notify/send"
@@ -69,9 +72,11 @@ type Parts struct {
 	// GitOpsEvery is between the reports of a GitOps agent, and between its
 	// questions; 0: 10 s and 30 s.
 	GitOpsEvery time.Duration
-	Mail        *mail.Server    // nil: no mail can be sent
-	Limits      engine.Limits   // on executions at the same time
-	Trace       *trace.Recorder // nil makes no spans
+	// Login asks identity providers; nil: people can't log in by one.
+	Login  login.Protocol
+	Mail   *mail.Server    // nil: no mail can be sent
+	Limits engine.Limits   // on executions at the same time
+	Trace  *trace.Recorder // nil makes no spans
 	// Policies evaluates governance policies; nil: none can be saved.
 	Policies policy.Engine
 	Version  string
@@ -90,6 +95,7 @@ type Plane struct {
 	Issuer     *issuer.Issuer
 	Triggers   *firing.Service
 	GitOps     *mirror.Mirror
+	Login      *login.Desk // nil: people can't log in by a provider
 	Repair     *repair.Repairer
 	Feed       *feed.Reader
 	Notifier   *notify.Notifier
@@ -134,12 +140,19 @@ func New(p Parts) *Plane {
 		Store: p.Store, Engine: handler, Types: documents.Types, Secret: keeper, Issuer: signs, Ledger: places, Lease: p.Heartbeat, Now: time.Now, Log: p.Log,
 	})
 	gitOps := mirror.New(mirror.Config{Store: p.Store, Secret: keeper, Options: documents, ReportMin: p.GitOpsEvery, PollEvery: p.GitOpsEvery, Quiet: p.Poll, News: p.Waker.News, Now: time.Now})
-	saved := catalog.New(catalog.Config{Store: p.Store, Secret: keeper, Options: documents, Policies: policies, Now: time.Now, Saved: gitOps.Saved})
+	leaves := login.Leaves{Store: p.Store, Now: time.Now}
+	saved := catalog.New(catalog.Config{Store: p.Store, Secret: keeper, Options: documents, Policies: policies, Now: time.Now, NoLogin: noLogin(p), Saved: func(ctx context.Context, keys ...store.EntityKey) error {
+		return errors.Join(gitOps.Saved(ctx, keys...), leaves.Saved(ctx, keys...))
+	}})
+	var desk *login.Desk
+	if p.Login != nil {
+		desk = login.New(login.Config{Account: Account, Store: p.Store, Join: saved.Join, Secret: keeper, Protocol: p.Login, URL: p.URL, Now: time.Now, Log: p.Log})
+	}
 	triggers := firing.New(firing.Config{Account: Account, Store: p.Store, Launch: starts, Engine: handler, Types: documents.Types, Secret: keeper, Stored: p.Store.Polls, Files: p.Store.Files, Issuer: signs, Connected: places.Connected, Look: p.Waker.Look, Now: time.Now, Log: p.Log})
 	handler.StartChained = executions.StartChained
 	return &Plane{
 		Engine: handler, Catalog: saved, Files: filestore.New(filestore.Config{Store: p.Store.Files, Now: time.Now}), Launch: starts, Executions: executions, Tasks: tasks,
-		Ledger: places, Issuer: signs, Triggers: triggers, GitOps: gitOps, Parts: p,
+		Ledger: places, Issuer: signs, Triggers: triggers, GitOps: gitOps, Login: desk, Parts: p,
 		// In a function, what listens on loopback is the function's own runtime.
 		Notifier: notify.New(notify.Config{
 			Executions: p.Store.Executions, Entities: p.Store.Entities, Sent: p.Store.Keys, Engine: handler, Secret: keeper, Sender: send.New(mail.Sender{}, p.Alone), Mail: p.Mail, Alone: p.Alone,
@@ -150,6 +163,14 @@ func New(p Parts) *Plane {
 		}),
 		Feed: feed.NewReader(p.Store.Executions, handler.Reader.Plan),
 	}
+}
+
+// noLogin is why nobody can log in by a provider.
+func noLogin(p Parts) string {
+	if p.Login == nil {
+		return login.NotOnAWS
+	}
+	return ""
 }
 
 // Timing is what delegates are told of the times that they keep.

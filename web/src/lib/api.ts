@@ -26,6 +26,7 @@ export type Intervention = Schemas["Intervention"];
 export type Marking = Schemas["Marking"];
 export type Fire = Schemas["Fire"];
 export type FireList = Schemas["FireList"];
+export type Logins = Schemas["Logins"];
 export type Whoami = Schemas["Whoami"];
 export type ProblemBody = Schemas["Problem"];
 

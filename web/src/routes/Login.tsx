@@ -1,21 +1,50 @@
-import { useQueryClient } from "@tanstack/react-query";
+import { useQuery, useQueryClient } from "@tanstack/react-query";
 import { Navigate, useRouter, useSearch } from "@tanstack/react-router";
 import { type FormEvent, useEffect, useRef, useState } from "react";
-import { call, Problem, type Whoami } from "../lib/api";
+import { call, type Logins, Problem, type Whoami } from "../lib/api";
 import { useWhoami, whoami } from "../lib/session";
 import { ProblemCard, Title } from "../ui/states";
 
 /** Login is the page /login; who is logged in goes on to where they wanted to. */
 export function Login() {
-  const { next } = useSearch({ from: "/login" });
+  const { next, failed } = useSearch({ from: "/login" });
   const me = useWhoami();
   if (me.data && !me.error) return <Navigate to={inside(next)} replace />;
   return (
     <main id="main" className="narrow">
       <Title text="Log in to Slipway" />
       {me.error && <LinkLogin />}
-      <LoginForm />
+      <LoginForm next={inside(next)} failed={failed} />
     </main>
+  );
+}
+
+/** Providers are the identity providers to log in by, and why it didn't work. */
+function Providers({ next, failed }: { next: string; failed?: string }) {
+  const ways = useQuery({
+    queryKey: ["logins", failed],
+    queryFn: ({ signal }) => call<Logins>("/v1/login", { query: { failed }, signal }),
+  });
+  if (!ways.data) return null;
+  const { providers, problem } = ways.data;
+  return (
+    <>
+      {problem && (
+        <p role="alert" className="card bad-edge">
+          {problem}
+        </p>
+      )}
+      {providers.map((p) => (
+        <p key={p.id}>
+          <a
+            className="button primary"
+            href={`/v1/login/oidc/${encodeURIComponent(p.id)}/start?next=${encodeURIComponent(next)}`}
+          >
+            Log in with {p.name}
+          </a>
+        </p>
+      ))}
+    </>
   );
 }
 
@@ -61,8 +90,11 @@ function LinkLogin() {
   return code ? <p role="status">Logging in…</p> : null;
 }
 
-/** LoginForm opens a session with a token, which it doesn't keep. */
-export function LoginForm() {
+/**
+ * LoginForm opens a session: by an identity provider, which leads to next, or with a token, which it doesn't keep. Without
+ * next, that is this page.
+ */
+export function LoginForm({ next, failed }: { next?: string; failed?: string }) {
   const entered = useEntered();
   const [problem, setProblem] = useState<Error>();
   const [busy, setBusy] = useState(false);
@@ -82,6 +114,7 @@ export function LoginForm() {
   };
   return (
     <form onSubmit={submit} className="stack">
+      <Providers next={next ?? location.pathname + location.search} failed={failed} />
       <label>
         Token
         <input name="token" type="password" autoComplete="current-password" required spellCheck={false} />

@@ -22,7 +22,7 @@ const start = createRoute({ getParentRoute: () => root, path: "/", component: St
 const login = createRoute({
   getParentRoute: () => root,
   path: "/login",
-  validateSearch: (s: Search): { next?: string } => ({ next: text(s.next) }),
+  validateSearch: (s: Search): { next?: string; failed?: string } => ({ next: text(s.next), failed: text(s.failed) }),
   component: Login,
 });
 

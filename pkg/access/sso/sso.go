@@ -1,0 +1,141 @@
+// Package sso is what is said of logging in by an identity provider: the
+// provider as its document has it, groups of people whom the provider names, and
+// how a user is bound to somebody there.
+//
+// It is pure. Who talks to a provider is pkg/login's, and what the groups come to
+// pkg/access/grants'.
+package sso
+
+import (
+	"encoding/json"
+	"fmt"
+	"net/netip"
+	"net/url"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/slipway-cd/slipway/pkg/ref"
+)
+
+// OIDC is the one type of provider.
+const OIDC = "OIDC"
+
+// Provider is an identity provider that people log in by.
+type Provider struct {
+	ID       string
+	Name     string
+	Issuer   string
+	ClientID string
+	// Secret is that of the client; empty: the client has none.
+	Secret ref.Ref
+	Scopes []string // besides openid
+	// EmailClaim is the claim with the mail address, GroupsClaim that with the groups.
+	EmailClaim  string
+	GroupsClaim string
+	// Unverified takes addresses that the provider doesn't call verified.
+	Unverified bool
+	JIT        JIT
+	Domains    []string // of addresses; none: any
+	AMR        []string // of which a login must have one; none: it needn't
+	// CLIClientID is the client that people at a terminal log in by; empty: they can't.
+	CLIClientID string
+}
+
+// JIT says whether who isn't a user becomes one by logging in, and who.
+type JIT struct {
+	Enabled bool
+	// Claim must have Value, or hold it; empty: everybody.
+	Claim, Value string
+}
+
+// AllScopes are those that are asked for.
+func (p Provider) AllScopes() []string {
+	scopes := p.Scopes
+	if len(scopes) == 0 {
+		scopes = []string{"email", "profile"}
+	}
+	return append([]string{"openid"}, slices.DeleteFunc(slices.Clone(scopes), func(s string) bool { return s == "openid" })...)
+}
+
+// Takes says whether addresses of a domain may log in.
+func (p Provider) Takes(mail string) bool {
+	_, domain, _ := strings.Cut(mail, "@")
+	return len(p.Domains) == 0 || slices.ContainsFunc(p.Domains, func(d string) bool { return strings.EqualFold(d, domain) })
+}
+
+// CheckAddress says what is wrong with an address of a provider. What others
+// could read on the way, or change, is for this machine alone.
+func CheckAddress(text string) error {
+	u, err := url.Parse(text)
+	switch {
+	case err != nil || u.Host == "" || u.Hostname() == "" || u.User != nil || u.Fragment != "":
+		return fmt.Errorf("want an address such as https://login.example.com")
+	case u.Scheme == "https":
+		return nil
+	case u.Scheme == "http" && loopback(u.Hostname()):
+		return nil
+	}
+	return fmt.Errorf("want an address that begins with https://, by which nobody on the way can change who somebody is")
+}
+
+func loopback(host string) bool {
+	ip, err := netip.ParseAddr(host)
+	return host == "localhost" || err == nil && ip.IsLoopback()
+}
+
+// Link says that a provider names the members of a group. Its zero value is
+// that of a group that isn't linked.
+type Link struct {
+	Provider string
+	Group    string // as the provider names it
+}
+
+// Binding is how a user is bound to somebody at a provider, and what was told of
+// that one at the last login.
+type Binding struct {
+	User     string   `json:"user"`
+	Provider string   `json:"provider"`
+	Issuer   string   `json:"issuer"`
+	Subject  string   `json:"subject"`
+	Email    string   `json:"email"`
+	Groups   []string `json:"groups"`
+	// Since is when they were bound. A user or a provider that was made later is
+	// another one of that name.
+	Since time.Time `json:"since"`
+}
+
+// In says whether the provider has named the group.
+func (b Binding) In(l Link) bool {
+	return l.Provider != "" && b.Provider == l.Provider && slices.Contains(b.Groups, l.Group)
+}
+
+// Is says whether it is of a provider as that is now, which was made at a time.
+func (b Binding) Is(p Provider, made time.Time) bool {
+	return b.Provider == p.ID && b.Issuer == p.Issuer && !made.After(b.Since)
+}
+
+// Encode gives the text that is kept.
+func (b Binding) Encode() ([]byte, error) {
+	text, err := json.Marshal(b)
+	if err != nil {
+		return nil, fmt.Errorf("encode how user %s logs in: %w", b.User, err)
+	}
+	return text, nil
+}
+
+// Decode reads that; what can't be read binds nobody.
+func Decode(text []byte) Binding {
+	var b Binding
+	if json.Unmarshal(text, &b) != nil {
+		return Binding{}
+	}
+	return b
+}
+
+// BySubject begins the identifiers under which it is kept which user somebody is
+// whom a provider names. No user's begins so.
+const BySubject = "="
+
+// OfUser says whether an identifier of bindings is a user's.
+func OfUser(id string) bool { return !strings.HasPrefix(id, BySubject) }

@@ -1,0 +1,249 @@
+package api
+
+import (
+	"context"
+	"errors"
+	"net/http"
+	"net/url"
+	"strings"
+	"time"
+
+	"github.com/danielgtaylor/huma/v2"
+
+	"github.com/slipway-cd/slipway/pkg/access"
+	"github.com/slipway-cd/slipway/pkg/access/action"
+	"github.com/slipway-cd/slipway/pkg/audit"
+	"github.com/slipway-cd/slipway/pkg/fault"
+	"github.com/slipway-cd/slipway/pkg/login"
+	"github.com/slipway-cd/slipway/pkg/ref"
+	"github.com/slipway-cd/slipway/pkg/store"
+)
+
+const (
+	// waysPath tells how people log in.
+	waysPath = "/v1/login"
+	// exchangePath ends the paths at which programs log people in: no browser has
+	// anything to do with them.
+	exchangePath = "/exchange"
+	// secureAttempt and plainAttempt are the cookies of a login that was begun.
+	secureAttempt, plainAttempt = "__Host-slipway-login", "slipway-login"
+)
+
+// logins logs people in by providers; Desk is nil where nobody can.
+type logins struct {
+	*sessions
+
+	Desk *login.Desk
+}
+
+func loginProviders(server *Server) {
+	s := &logins{&sessions{Store: server.Store, Now: server.Now, Version: server.Version}, server.Login}
+	tags := []string{"Sessions"}
+	open := []map[string][]string{{}}
+	exempt(server, action.Public, huma.Operation{
+		OperationID: "listLogins", Method: http.MethodGet, Path: waysPath, Tags: tags, Security: open,
+		Summary: "List the identity providers that people log in by; it needs no token",
+	}, s.ways)
+	one := loginPaths + "oidc/{provider}"
+	exempt(server, action.Public, huma.Operation{
+		OperationID: "startLogin", Method: http.MethodGet, Path: one + "/start", Tags: tags, Security: open,
+		Summary: "Send a browser to an identity provider to log in", DefaultStatus: http.StatusFound,
+	}, s.start)
+	exempt(server, action.Public, huma.Operation{
+		OperationID: "finishLogin", Method: http.MethodGet, Path: one + "/callback", Tags: tags, Security: open,
+		Summary: "Take a browser back from an identity provider; the answer's cookie is a session", DefaultStatus: http.StatusFound,
+	}, s.callback)
+	exempt(server, action.Public, huma.Operation{
+		OperationID: "exchangeLogin", Method: http.MethodPost, Path: one + exchangePath, Tags: tags, Security: open,
+		Summary: "Swap an identity provider's token for one of the API, at a terminal",
+	}, s.exchange)
+}
+
+func (s *logins) ways(ctx context.Context, in *struct {
+	Failed string `query:"failed" maxLength:"64" doc:"Why a login failed, as the page's address says it"`
+}) (*struct{ Body login.Logins }, error) {
+	out := login.Logins{Providers: []login.Way{}}
+	if in.Failed != "" {
+		out.Problem = login.Failure(in.Failed).Sentence()
+	}
+	var err error
+	if s.Desk != nil {
+		out.Providers, err = s.Desk.Ways(ctx)
+	}
+	return &struct{ Body login.Logins }{out}, err
+}
+
+// reached is where a request came in.
+type reached struct {
+	host string
+	tls  bool
+}
+
+func (r *reached) at(ctx huma.Context) { r.host, r.tls = ctx.Host(), ctx.TLS() != nil }
+
+// starting is a browser that is to be sent to a provider.
+type starting struct {
+	reached
+
+	Provider string `path:"provider" maxLength:"128"`
+	Next     string `query:"next" maxLength:"2048" doc:"The page to go on to"`
+}
+
+// Resolve keeps where it came in (huma.Resolver).
+func (s *starting) Resolve(ctx huma.Context) []error {
+	s.at(ctx)
+	return nil
+}
+
+// returning is one that comes back.
+type returning struct {
+	reached
+
+	Provider string `path:"provider" maxLength:"128"`
+	Code     string `query:"code" maxLength:"4096"`
+	State    string `query:"state" maxLength:"512"`
+	Error    string `query:"error" maxLength:"256" doc:"Why the provider let nobody in"`
+	Secure   string `cookie:"__Host-slipway-login" maxLength:"8192"`
+	Plain    string `cookie:"slipway-login" maxLength:"8192"`
+}
+
+// Resolve keeps where it came in (huma.Resolver).
+func (r *returning) Resolve(ctx huma.Context) []error {
+	r.at(ctx)
+	return nil
+}
+
+// sent is an answer that sends a browser on.
+type sent struct {
+	Location  string        `header:"Location"`
+	SetCookie []http.Cookie `header:"Set-Cookie"`
+}
+
+func (s *logins) start(ctx context.Context, in *starting) (*sent, error) {
+	if s.Desk == nil {
+		return nil, nobodyLogsIn()
+	}
+	base, err := s.Desk.Base(in.host, in.tls)
+	if err != nil {
+		return failed(err)
+	}
+	address, sealed, err := s.Desk.Start(ctx, in.Provider, base, inside(in.Next))
+	if err != nil {
+		return failed(err)
+	}
+	cookie, err := attemptCookie(base, sealed, int(login.AttemptAge/time.Second))
+	return &sent{Location: address, SetCookie: []http.Cookie{cookie}}, err
+}
+
+func (s *logins) callback(ctx context.Context, in *returning) (*sent, error) {
+	if s.Desk == nil {
+		return nil, nobodyLogsIn()
+	}
+	base, err := s.Desk.Base(in.host, in.tls)
+	if err != nil {
+		return failed(err)
+	}
+	b := login.Back{Code: in.Code, State: in.State, Error: in.Error, Sealed: in.Secure, Request: requestID(ctx)}
+	if strings.HasPrefix(base, "http://") {
+		b.Sealed = in.Plain
+	}
+	over, err := attemptCookie(base, "", -1)
+	if err != nil {
+		return nil, err
+	}
+	who, next, err := s.Desk.Finish(ctx, in.Provider, b)
+	if err != nil {
+		out, err := failed(err)
+		if out != nil {
+			out.SetCookie = []http.Cookie{over}
+		}
+		return out, err
+	}
+	t, text, err := s.mintFor(ctx, who, store.TokenSession)
+	if err != nil {
+		return nil, err
+	}
+	session, err := cookieFor(base, text, int(sessionAge/time.Second))
+	if err != nil {
+		return nil, err
+	}
+	return &sent{Location: inside(next), SetCookie: []http.Cookie{session, over}}, s.begun(ctx, who, t)
+}
+
+// mintFor makes a session or a token of who has logged in. It opens what the user
+// may, and ends when a session does.
+func (s *logins) mintFor(ctx context.Context, who login.Person, kind store.TokenKind) (store.AccessToken, string, error) {
+	g := access.Grant{
+		Kind: kind, Scope: ref.Scope{Account: who.User.Scope.Account}, Name: who.Provider.Name, Actor: access.ActorOf(who.User), Principal: who.User, ExpiresAt: s.Now().Add(sessionAge),
+	}
+	if kind == store.TokenSession {
+		var err error
+		if g.ID, err = s.freeSession(ctx, g.Scope.Account); err != nil {
+			return store.AccessToken{}, "", err
+		}
+	}
+	t, text := access.Mint(g, s.Now())
+	return t, text, s.Store.PutToken(ctx, t)
+}
+
+// begun tells the audit trail of a login.
+func (s *logins) begun(ctx context.Context, who login.Person, t store.AccessToken) error {
+	_, err := s.Store.AppendAudit(ctx, audit.Record{
+		Time: s.Now(), Actor: t.Actor, Scope: t.Scope, Action: audit.Login, Kind: string(t.Kind), ID: t.ID, After: "by the login provider " + who.Provider.ID, Request: requestID(ctx),
+	})
+	return err
+}
+
+// failed sends a browser to the page that says why nobody was logged in. The
+// sentence isn't in the address: nobody can have the page say another.
+func failed(err error) (*sent, error) {
+	var r *login.Refusal
+	if !errors.As(err, &r) {
+		return nil, err
+	}
+	return &sent{Location: "/login?failed=" + url.QueryEscape(string(r.Failure))}, nil
+}
+
+// inside is a page of the console, whatever an address says.
+func inside(next string) string {
+	if len(next) < 2 || next[0] != '/' || next[1] == '/' || strings.HasPrefix(next, "/login") || strings.ContainsFunc(next, func(c rune) bool { return c <= ' ' || c == '\\' || c > '~' }) {
+		return "/"
+	}
+	return next
+}
+
+// attemptCookie keeps a login that was begun in the browser that began it. Unlike
+// a page of another site, the provider sends it back with a link, which brings it.
+func attemptCookie(base, sealed string, seconds int) (http.Cookie, error) {
+	cookie, err := cookieFor(base, sealed, seconds)
+	if cookie.Name = secureAttempt; !cookie.Secure {
+		cookie.Name = plainAttempt
+	}
+	return cookie, err
+}
+
+func nobodyLogsIn() error { return fault.New(fault.Unsupported, "%s", login.NotOnAWS) }
+
+func (s *logins) exchange(ctx context.Context, in *struct {
+	Provider string `path:"provider" maxLength:"128"`
+	Body     struct {
+		Token string `json:"idToken" minLength:"1" maxLength:"16384" doc:"The id_token that the provider gave to its client for the command line"`
+	}
+}) (*struct{ Body NewToken }, error) {
+	if s.Desk == nil {
+		return nil, nobodyLogsIn()
+	}
+	who, err := s.Desk.Exchange(ctx, in.Provider, in.Body.Token, requestID(ctx))
+	var r *login.Refusal
+	if errors.As(err, &r) {
+		return nil, fault.New(fault.Unauthenticated, "%s", r.Failure.Sentence())
+	}
+	if err != nil {
+		return nil, err
+	}
+	t, text, err := s.mintFor(ctx, who, store.TokenUser)
+	if err != nil {
+		return nil, err
+	}
+	return &struct{ Body NewToken }{NewToken{Token: tokenOf(t), Secret: text}}, s.begun(ctx, who, t)
+}

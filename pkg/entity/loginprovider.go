@@ -1,0 +1,105 @@
+package entity
+
+import (
+	"net/url"
+	"regexp"
+	"strings"
+
+	"github.com/slipway-cd/slipway/pkg/access/sso"
+	"github.com/slipway-cd/slipway/pkg/document"
+	"github.com/slipway-cd/slipway/pkg/ref"
+	"github.com/slipway-cd/slipway/pkg/yamldoc"
+)
+
+var (
+	scopeToken = regexp.MustCompile(`^[\x21\x23-\x5b\x5d-\x7e]+$`) // RFC 6749, 3.3
+	domain     = regexp.MustCompile(`^[0-9A-Za-z]([-0-9A-Za-z]*[0-9A-Za-z])?(\.[0-9A-Za-z]([-0-9A-Za-z]*[0-9A-Za-z])?)+$`)
+)
+
+// provider decodes an identity provider that people log in by.
+func (d roles) provider(v yamldoc.Value, e *Entity) *sso.Provider {
+	p := &sso.Provider{EmailClaim: "email", GroupsClaim: "groups"}
+	var typ, secret yamldoc.Field[string]
+	verified := true
+	d.Fields(v, document.Merge(d.own(e), document.Keys{
+		"type":     d.Supported(&typ, "an identity provider by", []string{sso.OIDC}, "SAML", "LDAP", "OAUTH"),
+		"issuer":   d.issuer(&p.Issuer),
+		"clientId": d.said(&p.ClientID, "the client's identifier"),
+		"clientSecretRef": func(v yamldoc.Value) {
+			d.Reference(ref.Secret, &secret)(v)
+			d.Plain(v, secret.Expr, "a secret of the account")
+		},
+		"scopes":               d.words(&p.Scopes, "a scope of OAuth", scopeToken.MatchString),
+		"emailClaim":           d.said(&p.EmailClaim, "the name of a claim"),
+		"requireEmailVerified": d.settled(&verified),
+		"groupsClaim":          d.said(&p.GroupsClaim, "the name of a claim"),
+		"jit":                  func(v yamldoc.Value) { d.jit(v, &p.JIT) },
+		"allowedDomains":       d.words(&p.Domains, "a domain such as example.com", domain.MatchString),
+		"requiredAmr":          d.words(&p.AMR, "an authentication method such as mfa", func(s string) bool { return strings.TrimSpace(s) != "" }),
+		"cliClientId":          d.said(&p.CLIClientID, "the identifier of the command line's client"),
+	}))
+	d.Need(v, "identifier", "name", "type", "issuer", "clientId")
+	if e.Scope.Org != "" {
+		d.Errorf(v, wrongScope, "identity providers are the account's; want no orgIdentifier, and to save it without --org")
+	}
+	if secret.Value != "" && secret.Expr == "" {
+		p.Secret, _ = ref.Parse(secret.Value, e.Scope) // found wrong above
+	}
+	if p.CLIClientID != "" && p.CLIClientID == p.ClientID && secret.Value != "" {
+		d.Errorf(document.Child(v, "cliClientId"), document.WrongValue, "found the client that has a secret; the command line keeps none, so it needs a client of its own")
+	}
+	p.ID, p.Name, p.Unverified = e.Identifier.Value, e.Name.Value, !verified
+	return p
+}
+
+// issuer decodes the address of a provider.
+func (d roles) issuer(into *string) document.Rule {
+	return func(v yamldoc.Value) {
+		f := d.Spelled(v, document.WrongValue, func(text string) error {
+			if u, err := url.Parse(text); err == nil && u.RawQuery != "" {
+				return sso.CheckAddress("") // an issuer has no query
+			}
+			return sso.CheckAddress(text)
+		})
+		*into = f.Value
+	}
+}
+
+// said decodes a text that isn't empty.
+func (d roles) said(into *string, want string) document.Rule {
+	return func(v yamldoc.Value) {
+		f := d.String(v)
+		if d.Plain(v, f.Expr, want); f.Expr == "" && strings.TrimSpace(f.Value) == "" {
+			d.Errorf(v, document.WrongValue, "found an empty text; want %s", want)
+			return
+		}
+		*into = f.Value
+	}
+}
+
+// words decodes a list of texts, each of which must be right.
+func (d roles) words(into *[]string, want string, right func(string) bool) document.Rule {
+	return func(v yamldoc.Value) {
+		for item := range d.Items(v) {
+			f := d.String(item)
+			if d.Plain(item, f.Expr, want); f.Expr == "" && !right(f.Value) {
+				d.Errorf(item, document.WrongValue, "found %q; want %s", yamldoc.Shorten(f.Value), want)
+				continue
+			}
+			*into = append(*into, f.Value)
+		}
+	}
+}
+
+// jit decodes who becomes a user by logging in.
+func (d roles) jit(v yamldoc.Value, into *sso.JIT) {
+	d.Fields(v, document.Keys{
+		"enabled":    d.settled(&into.Enabled),
+		"claimKey":   d.said(&into.Claim, "the name of a claim"),
+		"claimValue": d.said(&into.Value, "the value of that claim"),
+	})
+	d.Need(v, "enabled")
+	if (into.Claim == "") != (into.Value == "") {
+		d.Errorf(v, document.MissingKey, "found one of claimKey and claimValue; want both, or none for everybody")
+	}
+}

@@ -1,0 +1,207 @@
+// Package login logs people in by the identity providers of the account: it
+// begins a login, takes what the provider answers, finds or makes the user, and
+// keeps which groups the provider names for that one.
+//
+// How a provider is asked, and its tokens are checked, is pkg/login/oidc's, which
+// no function needs that logs nobody in. Sessions and tokens are pkg/api's.
+package login
+
+import (
+	"context"
+	"fmt"
+	"log/slog"
+	"net/netip"
+	"time"
+
+	"github.com/slipway-cd/slipway/pkg/access/grants"
+	"github.com/slipway-cd/slipway/pkg/access/sso"
+	"github.com/slipway-cd/slipway/pkg/audit"
+	"github.com/slipway-cd/slipway/pkg/fault"
+	"github.com/slipway-cd/slipway/pkg/ref"
+	"github.com/slipway-cd/slipway/pkg/secret"
+	"github.com/slipway-cd/slipway/pkg/store"
+)
+
+// Protocol asks a provider. Its errors are for the log: people are told a
+// Failure.
+type Protocol interface {
+	// Begin is the address at the provider where a login begins.
+	Begin(ctx context.Context, p sso.Provider, a Attempt) (string, error)
+	// Redeem gives what the provider says of who comes back with a code.
+	Redeem(ctx context.Context, p sso.Provider, clientSecret, code string, a Attempt) (Claims, error)
+	// Verify gives what a token says that the provider has given to a client at a
+	// terminal.
+	Verify(ctx context.Context, p sso.Provider, idToken string) (Claims, error)
+}
+
+// Config is what a Desk needs.
+type Config struct {
+	Account string
+	Store   store.Store
+	// Join saves the document of a new user, which must not exist.
+	Join     func(ctx context.Context, account ref.Scope, document []byte, by audit.Author) (store.EntityKey, error)
+	Secret   *secret.Keeper
+	Protocol Protocol
+	// URL is where browsers reach the console; empty: on the server's own machine alone.
+	URL string
+	Now func() time.Time
+	Log *slog.Logger
+}
+
+// NotOnAWS is why no provider can be saved where Slipway runs on AWS.
+const NotOnAWS = "people can't log in by an identity provider where Slipway runs on AWS yet, so that this would count for nothing; they use tokens there, see docs/access.md"
+
+// Desk logs people in.
+type Desk struct{ Config }
+
+// New makes a Desk.
+func New(cfg Config) *Desk { return &Desk{cfg} }
+
+// Way is a provider as whoever would log in sees it.
+type Way struct {
+	ID       string   `json:"id"`
+	Name     string   `json:"name"`
+	Issuer   string   `json:"issuer" doc:"The provider's address"`
+	ClientID string   `json:"cliClientId,omitempty" doc:"The provider's client for the command line; none: it is for browsers alone"`
+	Scopes   []string `json:"scopes" nullable:"false" doc:"What the command line asks for"`
+}
+
+// Logins are the ways to log in.
+type Logins struct {
+	Providers []Way  `json:"providers" nullable:"false"`
+	Problem   string `json:"problem,omitempty" doc:"What the failure that was asked about means, for people"`
+}
+
+// Ways lists the providers.
+func (d *Desk) Ways(ctx context.Context) ([]Way, error) {
+	ways := []Way{}
+	for page := (store.Page{Limit: 500}); ; {
+		list, next, err := d.Store.ListEntities(ctx, ref.Scope{Account: d.Account}, ref.LoginProvider, "", page)
+		if err != nil {
+			return nil, err
+		}
+		for _, saved := range list {
+			if e := grants.Decoded(saved); e != nil && e.LoginProvider != nil {
+				p := e.LoginProvider
+				ways = append(ways, Way{ID: p.ID, Name: p.Name, Issuer: p.Issuer, ClientID: p.CLIClientID, Scopes: p.AllScopes()})
+			}
+		}
+		if page.Token = next; next == "" {
+			return ways, nil
+		}
+	}
+}
+
+// provider is one of the account as it is now, with when it was made.
+func (d *Desk) provider(ctx context.Context, id string) (sso.Provider, time.Time, error) {
+	saved, err := d.Store.Entity(ctx, store.EntityKey{Scope: ref.Scope{Account: d.Account}, Kind: ref.LoginProvider, ID: id})
+	if fault.Is(err, fault.NotFound) {
+		return sso.Provider{}, time.Time{}, fault.New(fault.NotFound, "there is no login provider %q", id)
+	}
+	if err != nil {
+		return sso.Provider{}, time.Time{}, err
+	}
+	e := grants.Decoded(saved)
+	if e == nil || e.LoginProvider == nil {
+		return sso.Provider{}, time.Time{}, fault.New(fault.NotFound, "there is no login provider %q that can be read", id)
+	}
+	return *e.LoginProvider, saved.CreatedAt, nil
+}
+
+// Base is where the browser of a request reaches the console: what the operator
+// says, or else this machine, if the request was for it. What a request says of
+// its host is otherwise believed by nobody.
+func (d *Desk) Base(host string, tls bool) (string, error) {
+	if d.URL != "" {
+		return d.URL, nil
+	}
+	at, err := netip.ParseAddrPort(host)
+	if err != nil || !at.Addr().IsLoopback() {
+		return "", refuse(NoAddress, fmt.Errorf("the request is for %q", host))
+	}
+	if tls {
+		return "https://" + at.String(), nil
+	}
+	return "http://" + at.String(), nil
+}
+
+// Failure is why somebody isn't logged in, as an address can have it.
+type Failure string
+
+// The failures.
+const (
+	Expired   Failure = "expired"
+	NoAddress Failure = "no-address"
+	Away      Failure = "away"
+	Denied    Failure = "denied"
+	Unproved  Failure = "unproved"
+	NoMail    Failure = "no-mail"
+	Domain    Failure = "domain"
+	Factor    Failure = "factor"
+	Stranger  Failure = "stranger"
+	Elsewhere Failure = "elsewhere"
+	Disabled  Failure = "disabled"
+	Broken    Failure = "broken"
+)
+
+// Sentence is what people are told; it says no more than they need.
+func (f Failure) Sentence() string {
+	switch f {
+	case Expired:
+		return "This login took too long, was finished before, or was begun in another browser. Log in again."
+	case NoAddress:
+		return "The server doesn't know the address of its console; whoever operates it says so with slipway serve --url."
+	case Away:
+		return "The identity provider can't be reached now. Try again in a minute."
+	case Denied:
+		return "The identity provider didn't let you in."
+	case Unproved:
+		return "The identity provider didn't prove who you are. Log in again; if that doesn't help, tell who administrates Slipway."
+	case NoMail:
+		return "The identity provider sent no mail address of yours that it has verified."
+	case Domain:
+		return "People with a mail address of your domain don't log in here."
+	case Factor:
+		return "Slipway wants a second factor: log in at the identity provider with one."
+	case Stranger:
+		return "You have no user here. Ask who administrates Slipway for one."
+	case Elsewhere:
+		return "Your user logs in another way. Ask who administrates Slipway."
+	case Disabled:
+		return "Your user is disabled. Ask who administrates Slipway."
+	case Broken:
+	}
+	return "You couldn't be logged in. Try again; if that doesn't help, tell who administrates Slipway."
+}
+
+// Refusal is the error of a login. What it wraps is for the log alone.
+type Refusal struct {
+	Failure Failure
+	err     error
+}
+
+// Refuse makes one.
+func refuse(f Failure, err error) error { return &Refusal{f, err} }
+
+// Refuse is the error of a Protocol whose provider can't be reached or proves
+// nothing.
+func Refuse(f Failure, err error) error { return refuse(f, err) }
+
+// Error is for the log.
+func (r *Refusal) Error() string { return string(r.Failure) + ": " + r.err.Error() }
+
+// Unwrap gives what it is about.
+func (r *Refusal) Unwrap() error { return r.err }
+
+// Person is who is logged in.
+type Person struct {
+	User     store.EntityKey
+	Provider sso.Provider
+}
+
+// record is one of the audit trail.
+func (d *Desk) record(actor string, a audit.Action, kind, id, request, before, after string) audit.Record {
+	return audit.Record{
+		Time: d.Now(), Actor: actor, Scope: ref.Scope{Account: d.Account}, Action: a, Kind: kind, ID: id, Request: request, Before: before, After: after,
+	}
+}

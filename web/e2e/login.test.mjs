@@ -1,0 +1,103 @@
+// Logging in by an identity provider: a small one on loopback that lets everybody in whom the test names.
+import assert from "node:assert/strict";
+import { createHash, generateKeyPairSync, randomUUID, sign } from "node:crypto";
+import { createServer } from "node:http";
+import { after } from "node:test";
+import { suite } from "./browser.mjs";
+
+let server;
+let person = {};
+const { publicKey, privateKey } = generateKeyPairSync("rsa", { modulusLength: 2048 });
+const codes = new Map();
+const part = (v) => Buffer.from(JSON.stringify(v)).toString("base64url");
+
+const provider = createServer((request, response) => {
+  const { url } = provider;
+  const at = new URL(request.url, url);
+  const answer = (doc) => response.setHeader("Content-Type", "application/json").end(JSON.stringify(doc));
+  if (at.pathname === "/.well-known/openid-configuration")
+    return answer({
+      issuer: url,
+      authorization_endpoint: `${url}/authorize`,
+      token_endpoint: `${url}/token`,
+      jwks_uri: `${url}/jwks`,
+      id_token_signing_alg_values_supported: ["RS256"],
+    });
+  if (at.pathname === "/jwks")
+    return answer({ keys: [{ ...publicKey.export({ format: "jwk" }), kid: "k", alg: "RS256", use: "sig" }] });
+  if (at.pathname === "/authorize") {
+    const code = randomUUID();
+    codes.set(code, at.searchParams);
+    const back = new URL(at.searchParams.get("redirect_uri"));
+    back.search = new URLSearchParams({ code, state: at.searchParams.get("state") });
+    return response.writeHead(302, { Location: back.href }).end();
+  }
+  let body = "";
+  request.on("data", (d) => (body += d));
+  request.on("end", () => {
+    const asked = new URLSearchParams(body);
+    const begun = codes.get(asked.get("code"));
+    codes.delete(asked.get("code"));
+    const challenge = createHash("sha256").update(asked.get("code_verifier")).digest("base64url");
+    assert.equal(begun.get("code_challenge"), challenge);
+    const now = Math.floor(Date.now() / 1000);
+    const claims = { iss: url, aud: "slipway", iat: now, exp: now + 300, nonce: begun.get("nonce"), ...person };
+    const text = `${part({ alg: "RS256", kid: "k", typ: "JWT" })}.${part(claims)}`;
+    const id_token = `${text}.${sign("RSA-SHA256", Buffer.from(text), privateKey).toString("base64url")}`;
+    answer({ access_token: randomUUID(), token_type: "Bearer", expires_in: 300, id_token });
+  });
+});
+after(() => provider.close());
+
+const on = suite(async (started) => {
+  server = started;
+  await new Promise((resolve) => provider.listen(0, "127.0.0.1", resolve));
+  provider.url = `http://127.0.0.1:${provider.address().port}`;
+  const save = (at, yaml) => server.ask("PUT", `/v1/entities${at}`, yaml, "application/yaml");
+  await save(
+    "",
+    `loginProvider: {identifier: corp, name: Corp, type: OIDC, issuer: "${provider.url}", clientId: slipway}`,
+  );
+  await save("", "user: {identifier: ada, name: Ada, email: ada@example.com}");
+  await save(
+    "?org=default&project=default_project",
+    "userGroup: {identifier: devs, name: Devs, ssoLinked: true, linkedSsoId: corp, linkedSsoType: OIDC, ssoGroupId: developers}",
+  );
+  await save(
+    "?org=default&project=default_project",
+    "roleAssignment: {identifier: devs, roleIdentifier: _project_admin, resourceGroupIdentifier: _all_project_level_resources, principal: {type: USER_GROUP, identifier: devs}}",
+  );
+});
+
+const list = "/o/default/p/default_project/executions";
+
+on("who comes from a provider is logged in, at the page that was wanted", async (t) => {
+  const { page, expect, accessible, context } = t;
+  expect(/401 \(Unauthorized\)/);
+  person = { sub: "a1", email: "ada@example.com", email_verified: true, groups: ["developers"] };
+  await page.goto(list);
+  const way = page.getByRole("link", { name: "Log in with Corp" });
+  await way.waitFor();
+  assert.deepEqual(await accessible(), []);
+  await way.focus();
+  await page.keyboard.press("Enter");
+  await page.getByRole("heading", { name: "Deployments" }).waitFor();
+  assert.equal(new URL(page.url()).pathname, list);
+  const cookies = await context.cookies();
+  assert.deepEqual(
+    cookies.map((c) => [c.name, c.httpOnly, c.sameSite]),
+    [["slipway", true, "Lax"]],
+  );
+  await page.getByRole("button", { name: "Log out" }).click();
+  await way.waitFor();
+});
+
+on("who isn't let in is told why, in a sentence", async ({ page, expect, accessible }) => {
+  expect(/401 \(Unauthorized\)/);
+  person = { sub: "e1", email: "eve@example.com", email_verified: true, groups: [] };
+  await page.goto("/login");
+  await page.getByRole("link", { name: "Log in with Corp" }).click();
+  await page.getByRole("alert").getByText("You have no user here. Ask who administrates Slipway for one.").waitFor();
+  assert.match(page.url(), /\/login\?failed=stranger$/);
+  assert.deepEqual(await accessible(), []);
+});
