@@ -215,7 +215,7 @@ func inside(next string) string {
 // attemptCookie keeps a login that was begun in the browser that began it. Unlike
 // a page of another site, the provider sends it back with a link, which brings it.
 func attemptCookie(base, sealed string, seconds int) (http.Cookie, error) {
-	cookie, err := cookieFor(base, sealed, seconds)
+	cookie, err := cookieFor(base, sealed, seconds) //nolint:gosec // it is what cookieFor says: plain on this machine alone
 	if cookie.Name = secureAttempt; !cookie.Secure {
 		cookie.Name = plainAttempt
 	}

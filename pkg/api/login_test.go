@@ -70,7 +70,7 @@ func (l *lobby) put(at, doc string) {
 }
 
 // browse asks as a browser on this machine that follows a link.
-func (l *lobby) browse(path string, cookies ...*http.Cookie) (*http.Response, []*http.Cookie) {
+func (l *lobby) browse(path string, cookies ...*http.Cookie) (sentOn, []*http.Cookie) {
 	l.t.Helper()
 	r := httptest.NewRequestWithContext(l.t.Context(), "GET", path, nil)
 	r.Host = "127.0.0.1:8484"
@@ -82,7 +82,13 @@ func (l *lobby) browse(path string, cookies ...*http.Cookie) (*http.Response, []
 	l.ServeHTTP(w, r)
 	resp := w.Result()
 	_ = resp.Body.Close()
-	return resp, resp.Cookies()
+	return sentOn{resp.StatusCode, resp.Header.Get("Location")}, resp.Cookies()
+}
+
+// sentOn is where a browser is sent.
+type sentOn struct {
+	status int
+	to     string
 }
 
 // begin begins a login, and comes back from the provider: with what, and the
@@ -90,11 +96,11 @@ func (l *lobby) browse(path string, cookies ...*http.Cookie) (*http.Response, []
 func (l *lobby) begin(next string) (back string, kept *http.Cookie) {
 	l.t.Helper()
 	resp, cookies := l.browse("/v1/login/oidc/corp/start?next=" + url.QueryEscape(next))
-	if resp.StatusCode != 302 || len(cookies) != 1 {
-		l.t.Fatalf("start: %d to %s with %v", resp.StatusCode, resp.Header.Get("Location"), cookies)
+	if resp.status != 302 || len(cookies) != 1 {
+		l.t.Fatalf("start: %d to %s with %v", resp.status, resp.to, cookies)
 	}
 	client := &http.Client{CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }}
-	r, err := http.NewRequestWithContext(l.t.Context(), "GET", resp.Header.Get("Location"), nil)
+	r, err := http.NewRequestWithContext(l.t.Context(), "GET", resp.to, nil)
 	if err != nil {
 		l.t.Fatal(err)
 	}
@@ -120,15 +126,15 @@ func (l *lobby) enter(next string) (session *http.Cookie, to string) {
 func (l *lobby) finish(back string, kept ...*http.Cookie) (session *http.Cookie, to string) {
 	l.t.Helper()
 	resp, cookies := l.browse(back, kept...)
-	if resp.StatusCode != 302 {
-		l.t.Fatalf("callback: %d", resp.StatusCode)
+	if resp.status != 302 {
+		l.t.Fatalf("callback: %d", resp.status)
 	}
 	for _, c := range cookies {
 		if c.Name == "slipway" {
 			session = c
 		}
 	}
-	to = resp.Header.Get("Location")
+	to = resp.to
 	if reason, failed := strings.CutPrefix(to, "/login?failed="); failed != (session == nil) {
 		l.t.Fatalf("sent to %s with the session %v", to, session)
 	} else if failed {
@@ -263,8 +269,8 @@ func TestALoginSendsNobodyElsewhere(t *testing.T) {
 	if w.Code != 302 || w.Header().Get("Location") != "/login?failed=no-address" || len(w.Result().Cookies()) != 0 {
 		t.Errorf("at another host: %d %v", w.Code, w.Header())
 	}
-	if resp, _ := l.browse("/v1/login/oidc/other/start"); resp.StatusCode != 404 {
-		t.Errorf("a provider that there isn't: %d", resp.StatusCode)
+	if resp, _ := l.browse("/v1/login/oidc/other/start"); resp.status != 404 {
+		t.Errorf("a provider that there isn't: %d", resp.status)
 	}
 	var ways login.Logins
 	l.ask("GET", "/v1/login?failed=%3Cscript%3E", "", "Authorization", "").want(200, &ways)
@@ -366,7 +372,7 @@ func TestAUserOfAnotherProviderIsntTakenOver(t *testing.T) {
 	l.idp.Person(idp.Claims{"sub": "ada-1", "email": "ada@example.com", "email_verified": true})
 	l.put("", "loginProvider: {identifier: other, name: Other, type: OIDC, issuer: '"+l.idp.URL+"', clientId: "+idp.ClientID+", clientSecretRef: idp}")
 	resp, kept := l.browse("/v1/login/oidc/other/start")
-	at, err := http.DefaultTransport.RoundTrip(must(http.NewRequestWithContext(t.Context(), "GET", resp.Header.Get("Location"), nil)))
+	at, err := http.DefaultTransport.RoundTrip(must(http.NewRequestWithContext(t.Context(), "GET", resp.to, nil)))
 	if err != nil {
 		t.Fatal(err)
 	}
