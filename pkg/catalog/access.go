@@ -96,11 +96,11 @@ func (c *Catalog) Join(ctx context.Context, account ref.Scope, document []byte, 
 
 // loggable refuses what would count for nothing where nobody can log in by a
 // provider, and members of a group that a provider names.
-func (c *Catalog) loggable(d Draft, e *entity.Entity) error {
+func loggable(noLogin string, d Draft, e *entity.Entity) error {
 	linked := e.UserGroup != nil && e.UserGroup.Link.Provider != ""
-	if c.NoLogin != "" && (linked || e.Kind == ref.LoginProvider) {
-		return fault.New(fault.Invalid, "%s", c.NoLogin).With(fault.Detail{
-			File: d.File, Line: e.Doc.Line, Column: e.Doc.Column, Severity: "error", Code: "UNSUPPORTED", Message: c.NoLogin,
+	if noLogin != "" && (linked || e.Kind == ref.LoginProvider) {
+		return fault.New(fault.Invalid, "%s", noLogin).With(fault.Detail{
+			File: d.File, Line: e.Doc.Line, Column: e.Doc.Column, Severity: "error", Code: "UNSUPPORTED", Message: noLogin,
 		})
 	}
 	if linked && len(e.UserGroup.Users) > 0 {

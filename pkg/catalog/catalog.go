@@ -181,7 +181,7 @@ func (c *Catalog) fitted(ctx context.Context, r reading, saved Find) (prepared, 
 	if err := allowed(ctx, d, p); err != nil {
 		return prepared{}, err
 	}
-	if err := c.loggable(d, e); err != nil {
+	if err := loggable(c.NoLogin, d, e); err != nil {
 		return prepared{}, err
 	}
 	if d.Version != AnyVersion && d.Version != p.stored.Version {
@@ -276,7 +276,7 @@ func (c *Catalog) write(ctx context.Context, p *prepared, by audit.Author) error
 	if err := c.Found(ctx, by, p.next.Key.Scope); err != nil {
 		return err
 	}
-	saved, err := c.judgedBy(p.asOf).SaveEntity(ctx, one.Entity, one.Audit, one.Values...)
+	saved, err := judgedBy(c.Store.Entities, p.asOf).SaveEntity(ctx, one.Entity, one.Audit, one.Values...)
 	c.changed(one.Entity.Key)
 	if err != nil {
 		return err
@@ -285,12 +285,12 @@ func (c *Catalog) write(ctx context.Context, p *prepared, by audit.Author) error
 	return nil
 }
 
-// judgedBy is the store for a change that was judged at an access version, if it was.
-func (c *Catalog) judgedBy(access *int64) store.Entities {
+// judgedBy are the entities for a change that was judged at an access version, if it was.
+func judgedBy(entities store.Entities, access *int64) store.Entities {
 	if access == nil {
-		return c.Store
+		return entities
 	}
-	return c.Store.Judged(*access)
+	return entities.Judged(*access)
 }
 
 // saving is a prepared draft as the store takes it.
@@ -356,12 +356,12 @@ func (c *Catalog) Delete(ctx context.Context, key store.EntityKey, version int64
 	if err := c.keepsAdmin(ctx, key.Scope.Account, prepared{stored: stored}); err != nil {
 		return err
 	}
-	if err := c.empty(ctx, key); err != nil {
+	if err := c.scopes().empty(ctx, key); err != nil {
 		return err
 	}
 	record := c.record(key, by, audit.Delete)
 	record.Before = string(stored.YAML)
-	err = c.judgedBy(judged).DeleteEntity(ctx, key, version, record)
+	err = judgedBy(c.Store.Entities, judged).DeleteEntity(ctx, key, version, record)
 	c.changed(key)
 	if err != nil {
 		return err

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+	"time"
 
 	"github.com/slipway-cd/slipway/pkg/audit"
 	"github.com/slipway-cd/slipway/pkg/fault"
@@ -33,11 +34,19 @@ func recordsOf(scope ref.Scope) []store.EntityKey {
 // A project that is deleted at the same moment has no record although something was
 // saved in it, until something is saved there again.
 func (c *Catalog) Found(ctx context.Context, by audit.Author, scope ref.Scope) error {
-	return c.foundAll(ctx, by, []store.EntityKey{{Scope: scope}})
+	return c.scopes().found(ctx, by, []store.EntityKey{{Scope: scope}})
 }
 
-// foundAll is Found for several documents, which may be records themselves.
-func (c *Catalog) foundAll(ctx context.Context, by audit.Author, saved []store.EntityKey) error {
+// scopes are organizations and projects, and what is in them.
+type scopes struct {
+	store store.Store
+	now   func() time.Time
+}
+
+func (c *Catalog) scopes() scopes { return scopes{c.Store, c.Now} }
+
+// found is Found for several documents, which may be records themselves.
+func (s scopes) found(ctx context.Context, by audit.Author, saved []store.EntityKey) error {
 	var wanted []store.EntityKey
 	for _, doc := range saved {
 		for _, key := range recordsOf(doc.Scope) {
@@ -49,7 +58,7 @@ func (c *Catalog) foundAll(ctx context.Context, by audit.Author, saved []store.E
 	if len(wanted) == 0 {
 		return nil
 	}
-	there, err := c.Store.EntitiesAt(ctx, wanted)
+	there, err := s.store.EntitiesAt(ctx, wanted)
 	if err != nil {
 		return err
 	}
@@ -57,13 +66,11 @@ func (c *Catalog) foundAll(ctx context.Context, by audit.Author, saved []store.E
 		if slices.ContainsFunc(there, func(e store.Entity) bool { return e.Key == key }) {
 			continue
 		}
-		record := c.record(key, by, audit.Create)
-		e := store.Entity{Key: key, Name: strings.ReplaceAll(key.ID, "$", "_"), UpdatedBy: by.Actor, CreatedAt: c.Now(), UpdatedAt: c.Now()}
+		e := store.Entity{Key: key, Name: strings.ReplaceAll(key.ID, "$", "_"), UpdatedBy: by.Actor, CreatedAt: s.now(), UpdatedAt: s.now()}
 		if e.YAML, err = scopeDocument(key, e.Name); err != nil {
 			return err
 		}
-		record.After = string(e.YAML)
-		_, err := c.Store.SaveEntity(ctx, e, record)
+		_, err := s.store.SaveEntity(ctx, e, by.Record(s.now(), key.Scope, audit.Create, string(key.Kind), key.ID, string(e.YAML)))
 		if err != nil && !fault.Is(err, fault.StaleVersion) { // somebody else was first
 			return err
 		}
@@ -97,7 +104,7 @@ const mostShown = 10
 
 // empty refuses to delete the record of a scope in which there still is something: a
 // project of the same name would have it.
-func (c *Catalog) empty(ctx context.Context, record store.EntityKey) error {
+func (s scopes) empty(ctx context.Context, record store.EntityKey) error {
 	scope := record.Scope
 	switch record.Kind {
 	case ref.Organization:
@@ -118,7 +125,7 @@ func (c *Catalog) empty(ctx context.Context, record store.EntityKey) error {
 		details = append(details, fault.Detail{Severity: "error", Message: fmt.Sprintf("it has %s %s", what, strings.Join(names, ", "))})
 	}
 	for _, kind := range ref.Kinds() {
-		list, _, err := c.Store.ListEntities(ctx, scope, kind, "", store.Page{Limit: mostShown + 1})
+		list, _, err := s.store.ListEntities(ctx, scope, kind, "", store.Page{Limit: mostShown + 1})
 		if err != nil {
 			return err
 		}
@@ -128,7 +135,7 @@ func (c *Catalog) empty(ctx context.Context, record store.EntityKey) error {
 		}
 		has(string(kind), names)
 	}
-	files, _, err := c.Store.ListFiles(ctx, ref.File{Scope: scope, Path: "/"}, store.Page{Limit: mostShown + 1})
+	files, _, err := s.store.ListFiles(ctx, ref.File{Scope: scope, Path: "/"}, store.Page{Limit: mostShown + 1})
 	if err != nil {
 		return err
 	}
@@ -139,12 +146,12 @@ func (c *Catalog) empty(ctx context.Context, record store.EntityKey) error {
 	has("file", names)
 	names = nil
 	for _, kind := range []store.TokenKind{store.TokenUser, store.TokenDelegate} {
-		list, err := c.Store.ListTokens(ctx, scope.Account, kind)
+		list, err := s.store.ListTokens(ctx, scope.Account, kind)
 		if err != nil {
 			return err
 		}
 		for _, t := range list {
-			if scope.Covers(t.Scope) && !t.Revoked && (t.ExpiresAt.IsZero() || c.Now().Before(t.ExpiresAt)) {
+			if scope.Covers(t.Scope) && !t.Revoked && (t.ExpiresAt.IsZero() || s.now().Before(t.ExpiresAt)) {
 				names = append(names, t.Name)
 			}
 		}

@@ -263,10 +263,10 @@ func (c *Catalog) writeAll(ctx context.Context, all []prepared, v *view, by audi
 		}
 		saves = append(saves, c.pointing(store.Entity{}, ref.Ref{Scope: p.next.Key.Scope, ID: id}, p.entity.Template.VersionLabel.Value, by))
 	}
-	if err := c.foundAll(ctx, by, slices.Collect(maps.Keys(changed))); err != nil {
+	if err := c.scopes().found(ctx, by, slices.Collect(maps.Keys(changed))); err != nil {
 		return err
 	}
-	saved, err := c.judgedBy(judged).SaveEntities(ctx, saves)
+	saved, err := judgedBy(c.Store.Entities, judged).SaveEntities(ctx, saves)
 	c.changed(slices.Collect(maps.Keys(changed))...)
 	for _, e := range saved {
 		if p, ok := changed[e.Key]; ok {
