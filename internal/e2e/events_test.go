@@ -86,6 +86,8 @@ func tells(t *testing.T, s *e2e.Server, events func() []json.RawMessage) {
 	}
 	until(ctx, t, events, id+" Execution Ended  IgnoreFailed")
 	want := []string{
+		" Entity Saved default ", // the records of the organization and the project
+		" Entity Saved default_project ",
 		" Entity Saved p ",
 		id + " Execution Ended  IgnoreFailed",
 		id + " Execution Started  Running",
