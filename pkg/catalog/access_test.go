@@ -2,7 +2,6 @@ package catalog_test
 
 import (
 	"context"
-	"path/filepath"
 	"strings"
 	"testing"
 	"time"
@@ -12,9 +11,7 @@ import (
 	"github.com/slipway-cd/slipway/pkg/catalog"
 	"github.com/slipway-cd/slipway/pkg/fault"
 	"github.com/slipway-cd/slipway/pkg/ref"
-	"github.com/slipway-cd/slipway/pkg/sqlitedb"
 	"github.com/slipway-cd/slipway/pkg/store"
-	"github.com/slipway-cd/slipway/pkg/store/sqlite"
 )
 
 // meanwhile lets somebody do something once, as soon as a list has been read.
@@ -67,20 +64,7 @@ func TestAnAdministratorStaysWhoeverIsRemovedMeanwhile(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			db, err := sqlitedb.Open(t.Context(), filepath.Join(t.TempDir(), "slipway.db"))
-			if err != nil {
-				t.Fatal(err)
-			}
-			t.Cleanup(func() {
-				if err := db.Close(); err != nil {
-					t.Error(err)
-				}
-			})
-			s, err := sqlite.New(t.Context(), db)
-			if err != nil {
-				t.Fatal(err)
-			}
-			kept := s.Store
+			kept := opened(t)
 			other := catalog.New(catalog.Config{Store: kept, Options: builtin.Options(ref.Scope{}), Now: time.Now})
 			watched := &meanwhile{Entities: kept.Entities}
 			kept.Entities = watched
@@ -102,5 +86,26 @@ func TestAnAdministratorStaysWhoeverIsRemovedMeanwhile(t *testing.T) {
 				t.Error(err)
 			}
 		})
+	}
+}
+
+// Where nobody can log in by a provider none is saved, alone or with others.
+func TestNoProviderIsSavedWhereNobodyLogsIn(t *testing.T) {
+	t.Parallel()
+	const why = "nobody logs in here"
+	account := ref.Scope{Account: "acme"}
+	c := catalog.New(catalog.Config{Store: opened(t), Options: builtin.Options(ref.Scope{}), Now: time.Now, NoLogin: why})
+	for _, doc := range []string{
+		"loginProvider: {identifier: corp, name: Corp, type: OIDC, issuer: 'https://login.example.com', clientId: slipway}",
+		"userGroup: {identifier: devs, name: Devs, ssoLinked: true, linkedSsoId: corp, linkedSsoType: OIDC, ssoGroupId: devs}",
+	} {
+		d := catalog.Draft{File: "it.yaml", Scope: account, YAML: []byte(doc), Version: catalog.AnyVersion}
+		_, alone := c.Save(t.Context(), d, audit.Author{Actor: "me"})
+		_, among := c.SaveAll(t.Context(), []catalog.Draft{d}, audit.Author{Actor: "me"})
+		for how, err := range map[string]error{"alone": alone, "in a set": among} {
+			if !fault.Is(err, fault.Invalid) || !strings.Contains(fault.Told(err), why) {
+				t.Errorf("%s %s: %v", doc, how, err)
+			}
+		}
 	}
 }

@@ -105,9 +105,9 @@ func (c *Catalog) prepareAll(ctx context.Context, set []Draft) ([]prepared, *vie
 	v := newView(c.Store.Entity)
 	v.Entities = c.Policies.Entities(c.Store.Entities)
 	v.templates(set)
-	then := c.Store
-	then.Entities = v
-	in := New(Config{Store: then, Secret: c.Secret, Options: c.Options, Policies: c.Policies, Now: c.Now})
+	then := c.Config
+	then.Store.Entities = v
+	in := New(then)
 	in.near = &neighbours{}
 	read := make([]reading, len(set))
 	var bad faults

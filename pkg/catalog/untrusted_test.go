@@ -11,6 +11,7 @@ import (
 	"github.com/slipway-cd/slipway/pkg/catalog"
 	"github.com/slipway-cd/slipway/pkg/ref"
 	"github.com/slipway-cd/slipway/pkg/sqlitedb"
+	"github.com/slipway-cd/slipway/pkg/store"
 	"github.com/slipway-cd/slipway/pkg/store/sqlite"
 )
 
@@ -79,7 +80,8 @@ func TestSavesWarnOfWhatIsUntrusted(t *testing.T) {
 	}
 }
 
-func saver(t *testing.T) func(doc string, strict bool) (catalog.Result, error) {
+// opened is an empty store.
+func opened(t *testing.T) store.Store {
 	t.Helper()
 	db, err := sqlitedb.Open(t.Context(), filepath.Join(t.TempDir(), "test.db"))
 	if err != nil {
@@ -90,7 +92,12 @@ func saver(t *testing.T) func(doc string, strict bool) (catalog.Result, error) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	c := catalog.New(catalog.Config{Store: s.Store, Options: builtin.Options(ref.Scope{}), Now: time.Now})
+	return s.Store
+}
+
+func saver(t *testing.T) func(doc string, strict bool) (catalog.Result, error) {
+	t.Helper()
+	c := catalog.New(catalog.Config{Store: opened(t), Options: builtin.Options(ref.Scope{}), Now: time.Now})
 	return func(doc string, strict bool) (catalog.Result, error) {
 		return c.Save(t.Context(), catalog.Draft{
 			Scope: ref.Scope{Account: "acme", Org: "o", Project: "p"}, YAML: []byte(doc), Strict: strict, Version: catalog.AnyVersion,
