@@ -111,13 +111,13 @@ func Verify(ctx context.Context, keys store.Keys, text string, now time.Time) (s
 		err = unknown()
 	}
 	if err == nil {
-		err = ended(t, now)
+		err = Ended(t, now)
 	}
 	return t, err
 }
 
-// ended says that a token's time is over.
-func ended(t store.AccessToken, now time.Time) error {
+// Ended is the error of a token whose time is over.
+func Ended(t store.AccessToken, now time.Time) error {
 	if t.ExpiresAt.IsZero() || now.Before(t.ExpiresAt) {
 		return nil
 	}
@@ -180,7 +180,7 @@ func lives(ctx context.Context, keys store.Keys, id string, now time.Time) error
 		return unknown()
 	}
 	if err == nil {
-		err = ended(t, now)
+		err = Ended(t, now)
 	}
 	return err
 }

@@ -199,12 +199,8 @@ func (c *Catalog) fitted(ctx context.Context, r reading, saved Find) (prepared, 
 	if err != nil {
 		return prepared{}, err
 	}
-	if ref.OfAccess(e.Kind) {
-		now, err := c.Store.AccessVersion(ctx, key.Scope.Account)
-		if err != nil {
-			return prepared{}, err
-		}
-		p.asOf = &now
+	if p.asOf, err = asOf(ctx, c.Store, key); err != nil {
+		return prepared{}, err
 	}
 	if err := c.grantable(ctx, d, p); err != nil {
 		return prepared{}, err
@@ -285,6 +281,16 @@ func (c *Catalog) write(ctx context.Context, p *prepared, by audit.Author) error
 	return nil
 }
 
+// asOf is the access version by which a change of a document is about to be judged; nil:
+// it has no say in who may do what.
+func asOf(ctx context.Context, entities store.Entities, changed store.EntityKey) (*int64, error) {
+	if !ref.OfAccess(changed.Kind) {
+		return nil, nil
+	}
+	now, err := entities.AccessVersion(ctx, changed.Scope.Account)
+	return &now, err
+}
+
 // judgedBy are the entities for a change that was judged at an access version, if it was.
 func judgedBy(entities store.Entities, access *int64) store.Entities {
 	if access == nil {
@@ -345,13 +351,9 @@ func (c *Catalog) Delete(ctx context.Context, key store.EntityKey, version int64
 			return err
 		}
 	}
-	var judged *int64
-	if ref.OfAccess(key.Kind) {
-		now, err := c.Store.AccessVersion(ctx, key.Scope.Account)
-		if err != nil {
-			return err
-		}
-		judged = &now
+	judged, err := asOf(ctx, c.Store, key)
+	if err != nil {
+		return err
 	}
 	if err := c.keepsAdmin(ctx, key.Scope.Account, prepared{stored: stored}); err != nil {
 		return err

@@ -2,12 +2,13 @@ package catalog
 
 import (
 	"context"
-	"encoding/json"
 	"fmt"
 	"slices"
 	"strings"
 	"time"
 
+	"github.com/slipway-cd/slipway/pkg/access"
+	"github.com/slipway-cd/slipway/pkg/access/grants"
 	"github.com/slipway-cd/slipway/pkg/audit"
 	"github.com/slipway-cd/slipway/pkg/fault"
 	"github.com/slipway-cd/slipway/pkg/ref"
@@ -67,9 +68,7 @@ func (s scopes) found(ctx context.Context, by audit.Author, saved []store.Entity
 			continue
 		}
 		e := store.Entity{Key: key, Name: strings.ReplaceAll(key.ID, "$", "_"), UpdatedBy: by.Actor, CreatedAt: s.now(), UpdatedAt: s.now()}
-		if e.YAML, err = scopeDocument(key, e.Name); err != nil {
-			return err
-		}
+		e.YAML = scopeDocument(key, e.Name)
 		_, err := s.store.SaveEntity(ctx, e, by.Record(s.now(), key.Scope, audit.Create, string(key.Kind), key.ID, string(e.YAML)))
 		if err != nil && !fault.Is(err, fault.StaleVersion) { // somebody else was first
 			return err
@@ -78,25 +77,15 @@ func (s scopes) found(ctx context.Context, by audit.Author, saved []store.Entity
 	return nil
 }
 
-// scopeDocument is the record of a scope that nobody has written.
-func scopeDocument(key store.EntityKey, name string) ([]byte, error) {
-	id, err := json.Marshal(key.ID) // which YAML reads as a text, whatever is in it
-	if err != nil {
-		return nil, fmt.Errorf("encode the identifier %s: %w", key.ID, err)
-	}
-	called, err := json.Marshal(name)
-	if err != nil {
-		return nil, fmt.Errorf("encode the name %s: %w", name, err)
-	}
-	doc := fmt.Sprintf("%s:\n  identifier: %s\n  name: %s\n", key.Kind, id, called)
+// scopeDocument is the record of a scope that nobody has written. Its identifiers, which
+// have no character that Go writes otherwise than YAML reads it, are texts there whatever
+// they say.
+func scopeDocument(key store.EntityKey, name string) []byte {
+	doc := fmt.Sprintf("%s:\n  identifier: %q\n  name: %q\n", key.Kind, key.ID, name)
 	if key.Kind == ref.Project {
-		org, err := json.Marshal(key.Scope.Org)
-		if err != nil {
-			return nil, fmt.Errorf("encode the identifier %s: %w", key.Scope.Org, err)
-		}
-		doc += fmt.Sprintf("  orgIdentifier: %s\n", org)
+		doc += fmt.Sprintf("  orgIdentifier: %q\n", key.Scope.Org)
 	}
-	return []byte(doc), nil
+	return []byte(doc)
 }
 
 // mostShown is how many of a kind are named by who can't delete the scope they are in.
@@ -105,15 +94,10 @@ const mostShown = 10
 // empty refuses to delete the record of a scope in which there still is something: a
 // project of the same name would have it.
 func (s scopes) empty(ctx context.Context, record store.EntityKey) error {
-	scope := record.Scope
-	switch record.Kind {
-	case ref.Organization:
-		scope.Org = record.ID
-	case ref.Project:
-		scope.Project = record.ID
-	default:
+	if record.Kind != ref.Organization && record.Kind != ref.Project {
 		return nil
 	}
+	scope := grants.Resource(record).Scope
 	var details []fault.Detail
 	has := func(what string, names []string) {
 		if len(names) == 0 {
@@ -151,7 +135,7 @@ func (s scopes) empty(ctx context.Context, record store.EntityKey) error {
 			return err
 		}
 		for _, t := range list {
-			if scope.Covers(t.Scope) && !t.Revoked && (t.ExpiresAt.IsZero() || s.now().Before(t.ExpiresAt)) {
+			if scope.Covers(t.Scope) && !t.Revoked && access.Ended(t, s.now()) == nil {
 				names = append(names, t.Name)
 			}
 		}

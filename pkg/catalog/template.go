@@ -26,20 +26,13 @@ func (c *Catalog) StableTemplates(ctx context.Context, scope ref.Scope) (map[str
 
 // each passes every entity of a kind in a scope, or of one parent in it.
 func (c *Catalog) each(ctx context.Context, scope ref.Scope, kind ref.Kind, parent string, f func(store.Entity)) error {
-	page := store.Page{Limit: 500}
-	for {
-		list, next, err := c.Store.ListEntities(ctx, scope, kind, parent, page)
+	for e, err := range store.All(ctx, c.Store, scope, kind, parent) {
 		if err != nil {
 			return err
 		}
-		for _, e := range list {
-			f(e)
-		}
-		if next == "" {
-			return nil
-		}
-		page.Token = next
+		f(e)
 	}
+	return nil
 }
 
 // SetStable makes a version the stable one of its template: from the next run

@@ -75,21 +75,16 @@ type Logins struct {
 // Ways lists the providers.
 func (d *Desk) Ways(ctx context.Context) ([]Way, error) {
 	ways := []Way{}
-	for page := (store.Page{Limit: 500}); ; {
-		list, next, err := d.Store.ListEntities(ctx, ref.Scope{Account: d.Account}, ref.LoginProvider, "", page)
+	for saved, err := range store.All(ctx, d.Store, ref.Scope{Account: d.Account}, ref.LoginProvider, "") {
 		if err != nil {
 			return nil, err
 		}
-		for _, saved := range list {
-			if e := grants.Decoded(saved); e != nil && e.LoginProvider != nil {
-				p := e.LoginProvider
-				ways = append(ways, Way{ID: p.ID, Name: p.Name, Issuer: p.Issuer, ClientID: p.CLIClientID, Scopes: p.AllScopes()})
-			}
-		}
-		if page.Token = next; next == "" {
-			return ways, nil
+		if e := grants.Decoded(saved); e != nil && e.LoginProvider != nil {
+			p := e.LoginProvider
+			ways = append(ways, Way{ID: p.ID, Name: p.Name, Issuer: p.Issuer, ClientID: p.CLIClientID, Scopes: p.AllScopes()})
 		}
 	}
+	return ways, nil
 }
 
 // provider is one of the account as it is now, with when it was made.

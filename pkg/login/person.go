@@ -199,18 +199,12 @@ func (d *Desk) binding(ctx context.Context, p sso.Provider, made time.Time, user
 // byMail is the one user who has a mail address, and isn't bound to somebody else.
 func (d *Desk) byMail(ctx context.Context, p sso.Provider, made time.Time, address string) (store.EntityKey, kept, error) {
 	var found []store.EntityKey
-	for page := (store.Page{Limit: 500}); ; {
-		list, next, err := d.Store.ListEntities(ctx, ref.Scope{Account: d.Account}, ref.User, "", page)
+	for saved, err := range store.All(ctx, d.Store, ref.Scope{Account: d.Account}, ref.User, "") {
 		if err != nil {
 			return store.EntityKey{}, kept{}, err
 		}
-		for _, saved := range list {
-			if e := grants.Decoded(saved); e != nil && e.User != nil && strings.EqualFold(e.User.Email, address) {
-				found = append(found, saved.Key)
-			}
-		}
-		if page.Token = next; next == "" {
-			break
+		if e := grants.Decoded(saved); e != nil && e.User != nil && strings.EqualFold(e.User.Email, address) {
+			found = append(found, saved.Key)
 		}
 	}
 	switch len(found) {

@@ -46,18 +46,12 @@ func Group(ctx context.Context, entities store.Entities, from ref.Scope, name st
 // last, by their identifiers and their addresses.
 func members(ctx context.Context, entities store.Entities, account string, link sso.Link) ([]string, error) {
 	bound := map[store.EntityKey]sso.Binding{}
-	for page := (store.Page{Limit: 500}); ; {
-		list, next, err := entities.ListEntities(ctx, ref.Scope{Account: account}, ref.LoginBinding, "", page)
+	for saved, err := range store.All(ctx, entities, ref.Scope{Account: account}, ref.LoginBinding, "") {
 		if err != nil {
 			return nil, err
 		}
-		for _, saved := range list {
-			if b := sso.Decode(saved.YAML); sso.OfUser(saved.Key.ID) && b.In(link) {
-				bound[store.EntityKey{Scope: saved.Key.Scope, Kind: ref.User, ID: saved.Key.ID}] = b
-			}
-		}
-		if page.Token = next; next == "" {
-			break
+		if b := sso.Decode(saved.YAML); sso.OfUser(saved.Key.ID) && b.In(link) {
+			bound[store.EntityKey{Scope: saved.Key.Scope, Kind: ref.User, ID: saved.Key.ID}] = b
 		}
 	}
 	users, err := entities.EntitiesAt(ctx, slices.Collect(maps.Keys(bound)))

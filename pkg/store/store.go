@@ -16,6 +16,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"iter"
 	"slices"
 	"strings"
 	"time"
@@ -52,10 +53,35 @@ type Store struct {
 	GitOps
 }
 
+// MaxPage is how much of a list a page has at most.
+const MaxPage = 500
+
 // Page asks for a part of a list. Token is opaque, empty for the first part.
 type Page struct {
-	Limit int // 0 means 50, at most 500
+	Limit int // 0 means 50, at most MaxPage
 	Token string
+}
+
+// All goes through the entities of a kind in a scope, or through those that are filtered
+// as ListEntities does it, by id. An error ends it.
+func All(ctx context.Context, entities Entities, scope ref.Scope, kind ref.Kind, env string) iter.Seq2[Entity, error] {
+	return func(yield func(Entity, error) bool) {
+		for page := (Page{Limit: MaxPage}); ; {
+			list, next, err := entities.ListEntities(ctx, scope, kind, env, page)
+			if err != nil {
+				yield(Entity{}, err)
+				return
+			}
+			for _, e := range list {
+				if !yield(e, nil) {
+					return
+				}
+			}
+			if page.Token = next; next == "" {
+				return
+			}
+		}
+	}
 }
 
 // Entity is a document that a user saved, byte for byte, with its version.

@@ -260,20 +260,15 @@ func (r *Reader) in(ctx context.Context, at *known, scope ref.Scope) (documents,
 
 func (r *Reader) list(ctx context.Context, scope ref.Scope, kind ref.Kind) ([]*entity.Entity, error) {
 	var out []*entity.Entity
-	for page := (store.Page{Limit: 500}); ; {
-		list, next, err := r.entities.ListEntities(ctx, scope, kind, "", page)
+	for saved, err := range store.All(ctx, r.entities, scope, kind, "") {
 		if err != nil {
 			return nil, err
 		}
-		for _, saved := range list {
-			if e := Decoded(saved); e != nil {
-				out = append(out, e)
-			}
-		}
-		if page.Token = next; next == "" {
-			return out, nil
+		if e := Decoded(saved); e != nil {
+			out = append(out, e)
 		}
 	}
+	return out, nil
 }
 
 // Decoded reads a document about access as it was saved; nil: there is none, or it

@@ -65,22 +65,17 @@ func (r *Reader) All(ctx context.Context, scope ref.Scope) ([]freeze.Freeze, err
 // in are the freezes of a scope itself.
 func (r *Reader) in(ctx context.Context, scope ref.Scope) ([]freeze.Freeze, error) {
 	var out []freeze.Freeze
-	for page := (store.Page{Limit: 500}); ; {
-		list, next, err := r.entities.ListEntities(ctx, scope, ref.Freeze, "", page)
+	for saved, err := range store.All(ctx, r.entities, scope, ref.Freeze, "") {
 		if err != nil {
 			return nil, err
 		}
-		for _, saved := range list {
-			f, err := r.decode(saved)
-			if err != nil {
-				return nil, err
-			}
-			out = append(out, f)
+		f, err := r.decode(saved)
+		if err != nil {
+			return nil, err
 		}
-		if page.Token = next; next == "" {
-			return out, nil
-		}
+		out = append(out, f)
 	}
+	return out, nil
 }
 
 // remembered is how many decoded documents are kept.

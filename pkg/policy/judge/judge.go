@@ -221,25 +221,20 @@ func (j *Judge) around(ctx context.Context, c Case) ([]policy.Set, error) {
 // in are the enabled sets for a case in a scope itself.
 func (j *Judge) in(ctx context.Context, c Case, scope ref.Scope) ([]policy.Set, error) {
 	var out []policy.Set
-	for page := all(); ; {
-		list, next, err := c.Entities.ListEntities(ctx, scope, ref.PolicySet, "", page)
+	for saved, err := range store.All(ctx, c.Entities, scope, ref.PolicySet, "") {
 		if err != nil {
 			return nil, err
 		}
-		for _, saved := range list {
-			e, err := j.decode(saved)
-			if err != nil {
-				return nil, err
-			}
-			if e.PolicySet.Enabled && e.PolicySet.Moment == c.Moment {
-				out = append(out, *e.PolicySet)
-			}
+		e, err := j.decode(saved)
+		if err != nil {
+			return nil, err
 		}
-		if page.Token = next; next == "" {
-			slices.SortFunc(out, func(a, b policy.Set) int { return strings.Compare(a.Ref.ID, b.Ref.ID) })
-			return out, nil
+		if e.PolicySet.Enabled && e.PolicySet.Moment == c.Moment {
+			out = append(out, *e.PolicySet)
 		}
 	}
+	slices.SortFunc(out, func(a, b policy.Set) int { return strings.Compare(a.Ref.ID, b.Ref.ID) })
+	return out, nil
 }
 
 // remembered is how many decoded documents are kept.

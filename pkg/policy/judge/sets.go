@@ -25,9 +25,9 @@ type sets struct {
 // keptScopes is of how many scopes sets are kept.
 const keptScopes = 1000
 
-// ListEntities lists policy sets as they are kept.
+// ListEntities lists policy sets as they are kept, if all are asked for (store.All).
 func (s *sets) ListEntities(ctx context.Context, scope ref.Scope, kind ref.Kind, parent string, page store.Page) ([]store.Entity, string, error) {
-	if kind != ref.PolicySet || page != all() {
+	if kind != ref.PolicySet || page != (store.Page{Limit: store.MaxPage}) {
 		return s.Entities.ListEntities(ctx, scope, kind, parent, page)
 	}
 	s.mu.Lock()
@@ -51,9 +51,6 @@ func (s *sets) ListEntities(ctx context.Context, scope ref.Scope, kind ref.Kind,
 	}
 	return list, "", nil
 }
-
-// all is the page that has the sets of a scope, but of one that has very many.
-func all() store.Page { return store.Page{Limit: 500} }
 
 func (s *sets) forget() {
 	s.mu.Lock()

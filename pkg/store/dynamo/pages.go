@@ -16,7 +16,7 @@ import (
 // The bounds of a page (store.Page).
 const (
 	usualPage   = 50
-	largestPage = 500
+	largestPage = store.MaxPage
 )
 
 func bounded(limit int) int {

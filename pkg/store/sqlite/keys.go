@@ -85,7 +85,7 @@ func fromMillis(ms int64) time.Time {
 // The bounds of a page (store.Page).
 const (
 	usualPage   = 50
-	largestPage = 500
+	largestPage = store.MaxPage
 )
 
 func bounded(limit int) int {
