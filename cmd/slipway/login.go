@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"strings"
 	"time"
 
 	"github.com/aws/aws-sdk-go-v2/aws"
@@ -25,13 +26,27 @@ import (
 
 func loginCommand(a *app) *cobra.Command {
 	var stage, actor string
+	var sso, loopback bool
 	c := &cobra.Command{
-		Use: "login", Short: "Log in to an installation on AWS", GroupID: groupAdmin, Args: cobra.NoArgs,
+		Use: "login [PROVIDER]", Short: "Log in by an identity provider, or to an installation on AWS", GroupID: groupAdmin, Args: cobra.MaximumNArgs(1),
 		Long: "Login makes an API token for an installation on AWS: it finds its stacks with the AWS credentials of this\n" +
 			"machine, stores the token's hash in the table, and writes the token and the API's address to the config file.\n" +
-			"\"slipway serve\" needs no login: its first start makes a token.",
-		RunE: func(c *cobra.Command, _ []string) error { return a.login(c.Context(), stage, actor) },
+			"\"slipway serve\" needs no login: its first start makes a token.\n\n" +
+			"With --sso it logs in to the server of --server by one of its identity providers, with the client for the command\n" +
+			"line that the provider's document names (cliClientId). It shows a page to open in any browser, or, if the provider\n" +
+			"can't do that, one to open in a browser of this machine, and writes the token to the config file.",
+		RunE: func(c *cobra.Command, args []string) error {
+			switch {
+			case sso:
+				return loginSSO(c.Context(), a, strings.Join(args, ""), loopback)
+			case len(args) > 0 || loopback:
+				return fault.New(fault.Invalid, "a provider is for login --sso")
+			}
+			return a.login(c.Context(), stage, actor)
+		},
 	}
+	c.Flags().BoolVar(&sso, "sso", false, "log in by an identity provider of the server")
+	c.Flags().BoolVar(&loopback, "loopback", false, "with --sso: have a browser of this machine come back to the command")
 	c.Flags().StringVar(&stage, "stage", "prod", "stage of the installation")
 	c.Flags().StringVar(&actor, "as", "admin", "who the token's bearer is, in the audit trail")
 	return c

@@ -10,6 +10,7 @@ import (
 
 	"github.com/slipway-cd/slipway/pkg/access"
 	"github.com/slipway-cd/slipway/pkg/api"
+	"github.com/slipway-cd/slipway/pkg/login"
 )
 
 // About is what a server tells of itself.
@@ -29,6 +30,19 @@ func (c *Client) Health(ctx context.Context) (api.Health, error) {
 // LoginLink makes a link that logs a browser in once.
 func LoginLink(ctx context.Context, c *Client) (access.LoginLink, error) {
 	return post[access.LoginLink](ctx, c, path("login-links"), nil, struct{}{})
+}
+
+// Logins lists the identity providers of a server; it needs no token.
+func Logins(ctx context.Context, c *Client) (login.Logins, error) {
+	return get[login.Logins](ctx, c, path("login"), nil)
+}
+
+// ExchangeLogin swaps what an identity provider gave to a program at a terminal for a
+// token of the API.
+func ExchangeLogin(ctx context.Context, c *Client, provider, idToken string) (api.NewToken, error) {
+	return post[api.NewToken](ctx, c, path("login", "oidc", provider, "exchange"), nil, struct {
+		Token string `json:"idToken"`
+	}{idToken})
 }
 
 // About asks a server for its version and its clock.

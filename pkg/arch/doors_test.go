@@ -26,6 +26,7 @@ func doors() map[string]string {
 		"pkg/feed/webhook/webhook.go": "pkg/wire/serve.go: m.settled.subscriber(s)",
 		"pkg/egress/egress.go":        messages, // an identity provider is told nothing that is kept
 		"pkg/mail/mail.go":            messages,
+		"pkg/login/oidc/terminal.go":  "cmd/slipway/login_sso.go: asker.Loopback(", // the command's, which keeps nothing
 		"pkg/trace/otlp/otlp.go":      "pkg/trace/otlp/otlp.go: s.settle()",
 	}
 }

@@ -188,7 +188,7 @@ func (p *Provider) device(w http.ResponseWriter, r *http.Request) {
 	code := rand.Text()
 	p.set(func() { p.codes[code] = grant{client: r.FormValue("client_id")} })
 	answer(w, http.StatusOK, Claims{
-		"device_code": code, "user_code": "ABCD-EFGH", "verification_uri": p.URL + "/verify", "verification_uri_complete": p.URL + "/verify?user_code=ABCD-EFGH", "expires_in": 600, "interval": 5,
+		"device_code": code, "user_code": "ABCD-EFGH", "verification_uri": p.URL + "/verify", "verification_uri_complete": p.URL + "/verify?user_code=ABCD-EFGH", "expires_in": 600, "interval": 1,
 	})
 }
 
