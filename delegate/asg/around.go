@@ -36,29 +36,24 @@ func (s *session) attach(ctx context.Context, live *types.AutoScalingGroup, want
 	return nil
 }
 
-// label gives a group tags, and takes those of Slipway's own away that aren't
-// among them.
-func (s *session) label(ctx context.Context, live *types.AutoScalingGroup, wanted []types.Tag, less func(key string) bool) error {
+// label gives a group tags, as far as it hasn't them, and takes others away.
+func (s *session) label(ctx context.Context, live *types.AutoScalingGroup, wanted []types.Tag, less []string) error {
 	now := tagsOf(live)
 	more := slices.DeleteFunc(slices.Clone(wanted), func(t types.Tag) bool {
 		return slices.ContainsFunc(now, func(o types.Tag) bool {
 			return sdk.ToString(o.Key) == sdk.ToString(t.Key) && sdk.ToString(o.Value) == sdk.ToString(t.Value) && sdk.ToBool(o.PropagateAtLaunch) == sdk.ToBool(t.PropagateAtLaunch)
 		})
 	})
+	// Those that go, go first: a group has fifty at most.
+	if rest := slices.DeleteFunc(now, func(t types.Tag) bool { return !slices.Contains(less, sdk.ToString(t.Key)) }); len(rest) > 0 {
+		if _, err := s.groups.DeleteTags(ctx, &autoscaling.DeleteTagsInput{Tags: rest}); err != nil {
+			return s.Failed(ctx, "autoscaling:DeleteTags", err)
+		}
+	}
 	if len(more) > 0 {
 		if _, err := s.groups.CreateOrUpdateTags(ctx, &autoscaling.CreateOrUpdateTagsInput{Tags: more}); err != nil {
 			return s.Failed(ctx, "autoscaling:CreateOrUpdateTags", err)
 		}
-	}
-	rest := slices.DeleteFunc(now, func(t types.Tag) bool {
-		key := sdk.ToString(t.Key)
-		return !less(key) || slices.ContainsFunc(wanted, func(o types.Tag) bool { return sdk.ToString(o.Key) == key })
-	})
-	if len(rest) == 0 {
-		return nil
-	}
-	if _, err := s.groups.DeleteTags(ctx, &autoscaling.DeleteTagsInput{Tags: rest}); err != nil {
-		return s.Failed(ctx, "autoscaling:DeleteTags", err)
 	}
 	return nil
 }

@@ -13,6 +13,7 @@ import (
 	"github.com/aws/aws-sdk-go-v2/service/autoscaling/types"
 	ec2types "github.com/aws/aws-sdk-go-v2/service/ec2/types"
 
+	"github.com/slipway-cd/slipway/delegate/aws"
 	"github.com/slipway-cd/slipway/delegate/awsdiff"
 	lane "github.com/slipway-cd/slipway/pkg/swimlane/asg"
 )
@@ -223,8 +224,10 @@ func (c *comparing) settings(w *wanted, live *types.AutoScalingGroup) error {
 	if err != nil {
 		return err
 	}
+	dropped := aws.Dropped(valued(tagsOf(live)), valued(c.s.tags(w)))
 	tags := slices.DeleteFunc(tagsOf(live), func(t types.Tag) bool {
-		return !slices.ContainsFunc(w.create.Tags, func(o types.Tag) bool { return sdk.ToString(o.Key) == sdk.ToString(t.Key) })
+		key := sdk.ToString(t.Key)
+		return aws.Own(key) || !slices.Contains(dropped, key) && !slices.ContainsFunc(w.create.Tags, func(o types.Tag) bool { return sdk.ToString(o.Key) == key })
 	})
 	is := awsdiff.Plain(*wanted)
 	return c.differs(kind, w.name, live, beside(awsdiff.Masked(awsdiff.Plain(*now), is), live.TargetGroupARNs, tags), beside(is, w.create.TargetGroupARNs, w.create.Tags))

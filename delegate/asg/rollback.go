@@ -156,7 +156,10 @@ func (b rollback) putBack(ctx context.Context, live *types.AutoScalingGroup, was
 	if err := b.s.attach(ctx, live, was.TargetGroups); err != nil {
 		return err
 	}
-	given := func(key string) bool { return aws.Own(key) || key == colourTag }
+	given := aws.Added(valued(tagsOf(live)), valued(was.Tags))
+	if tagIn(live.Tags, colourTag) != "" && !slices.ContainsFunc(was.Tags, func(t types.Tag) bool { return sdk.ToString(t.Key) == colourTag }) {
+		given = append(given, colourTag)
+	}
 	if err := b.s.label(ctx, live, was.Tags, given); err != nil {
 		return err
 	}

@@ -9,6 +9,7 @@ import (
 	"github.com/aws/aws-sdk-go-v2/service/autoscaling"
 	"github.com/aws/aws-sdk-go-v2/service/autoscaling/types"
 
+	"github.com/slipway-cd/slipway/delegate/aws"
 	"github.com/slipway-cd/slipway/pkg/fault"
 	lane "github.com/slipway-cd/slipway/pkg/swimlane/asg"
 )
@@ -125,7 +126,7 @@ func (r rolling) deploy(ctx context.Context, w *wanted, live *types.AutoScalingG
 	if err := r.s.attach(ctx, live, w.create.TargetGroupARNs); err != nil {
 		return v, err
 	}
-	return v, r.s.label(ctx, live, r.s.tags(w), func(string) bool { return false })
+	return v, r.s.label(ctx, live, r.s.tags(w), aws.Dropped(valued(tagsOf(live)), valued(r.s.tags(w))))
 }
 
 // pin has a group name the version of its template by number that it names by the

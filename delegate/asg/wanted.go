@@ -293,6 +293,15 @@ func createOf(one *types.AutoScalingGroup) (*autoscaling.CreateAutoScalingGroupI
 	return in, nil
 }
 
+// valued are tags by their keys.
+func valued(tags []types.Tag) map[string]string {
+	out := make(map[string]string, len(tags))
+	for _, t := range tags {
+		out[sdk.ToString(t.Key)] = sdk.ToString(t.Value)
+	}
+	return out
+}
+
 // tagsOf are the tags of a group, as calls take them.
 func tagsOf(one *types.AutoScalingGroup) []types.Tag {
 	var out []types.Tag
@@ -394,7 +403,9 @@ func (r reader) metricsWanted(ctx context.Context, w *wanted) error {
 // the group.
 func (s *session) tags(w *wanted) []types.Tag {
 	out := slices.Clone(w.create.Tags)
-	marks := s.Accesses.Tags(s.work)
+	set := valued(out)
+	delete(set, colourTag) // which tells of traffic, whatever the documents say
+	marks := s.Accesses.Marks(s.work, slices.Collect(maps.Keys(set))...)
 	for _, key := range slices.Sorted(maps.Keys(marks)) {
 		if marks[key] != "" && !slices.ContainsFunc(out, func(t types.Tag) bool { return sdk.ToString(t.Key) == key }) {
 			out = append(out, types.Tag{Key: sdk.String(key), Value: sdk.String(marks[key]), PropagateAtLaunch: sdk.Bool(true)})

@@ -3,7 +3,9 @@ package aws
 import (
 	"crypto/sha256"
 	"encoding/base32"
+	"maps"
 	"regexp"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -34,6 +36,61 @@ func (s *Accesses) Tags(w task.Work) map[string]string {
 		tags[name] = cut(untaggable.ReplaceAllString(value, "_"), maxTag)
 	}
 	return tags
+}
+
+// setTag is the tag that says which tags of a resource its definition has set.
+const setTag = "slipway:tags"
+
+// Marks are Tags of a resource that is deployed again and again, and one that says
+// which tags its definition has, so that a later definition that lacks one takes it
+// away and leaves alone what others have set.
+func (s *Accesses) Marks(w task.Work, keys ...string) map[string]string {
+	tags := s.Tags(w)
+	if tags == nil || len(keys) == 0 {
+		return tags
+	}
+	digests := make([]string, len(keys))
+	for i, key := range keys {
+		digests[i] = digest(key)
+	}
+	slices.Sort(digests)
+	tags[setTag] = strings.Join(digests, "")
+	return tags
+}
+
+// keyLength is how much of a key's digest is kept: the fifty tags that a resource
+// may have then fit into a value.
+const keyLength = 5
+
+func digest(key string) string {
+	sum := sha256.Sum256([]byte(key))
+	return base32.StdEncoding.EncodeToString(sum[:])[:keyLength]
+}
+
+// Dropped are those of a resource's tags that go: an earlier definition has set
+// them, and they aren't among the wanted ones.
+func Dropped(live, wanted map[string]string) []string {
+	return less(live, wanted, func(key string) bool { return key == setTag })
+}
+
+// Added are those of a resource's tags that go when it gets back what it had: its
+// definition has added them, or Slipway has.
+func Added(live, had map[string]string) []string { return less(live, had, Own) }
+
+// less are the live keys that don't stay, of those that a definition has set or that
+// are ours.
+func less(live, stay map[string]string, ours func(key string) bool) []string {
+	set := map[string]bool{}
+	for one := range slices.Chunk([]byte(live[setTag]), keyLength) {
+		set[string(one)] = true
+	}
+	var out []string
+	for _, key := range slices.Sorted(maps.Keys(live)) {
+		if _, stays := stay[key]; !stays && (ours(key) || set[digest(key)]) {
+			out = append(out, key)
+		}
+	}
+	return out
 }
 
 // Another says whether a tag of a resource that a stage has made, or changed, says

@@ -164,7 +164,7 @@ func (d *definition) ignored(image, exists bool) []string {
 // tags are those of the definition, with Slipway's.
 func (s *session) tags(d definition) map[string]string {
 	tags := map[string]string{}
-	maps.Copy(tags, s.cfg.Accesses.Tags(s.work))
+	maps.Copy(tags, s.cfg.Accesses.Marks(s.work, slices.Collect(maps.Keys(d.Tags))...))
 	maps.Copy(tags, d.Tags)
 	return tags
 }

@@ -2,6 +2,7 @@ package awslambda
 
 import (
 	"context"
+	"maps"
 	"strings"
 
 	sdk "github.com/aws/aws-sdk-go-v2/aws"
@@ -113,7 +114,7 @@ func (s *session) publish(ctx context.Context, d definition, c code, now found) 
 		made = !there
 	}
 	if !made {
-		if err := s.update(ctx, d, c); err != nil {
+		if err := s.update(ctx, d, c, now.tags); err != nil {
 			return published{}, err
 		}
 	}
@@ -141,8 +142,9 @@ func (s *session) create(ctx context.Context, d definition, c code) (there bool,
 	return false, err
 }
 
-// update changes the function that is there: its code, then its configuration.
-func (s *session) update(ctx context.Context, d definition, c code) error {
+// update changes the function that is there: its code, its configuration, then its
+// tags, of which it has some.
+func (s *session) update(ctx context.Context, d definition, c code, tagged map[string]string) error {
 	s.Say("Updating the code of function %s", d.name)
 	if err := s.updateCode(ctx, d.name, d.Architectures, c); err != nil {
 		return err
@@ -158,11 +160,23 @@ func (s *session) update(ctx context.Context, d definition, c code) error {
 		return err
 	}
 	tags := s.tags(d)
-	if len(tags) == 0 {
-		return nil
+	return s.retag(ctx, now.FunctionArn, tagged, tags, aws.Dropped(tagged, tags))
+}
+
+// retag gives a function tags, as far as it hasn't them, and takes others away.
+func (s *session) retag(ctx context.Context, function *string, now, tags map[string]string, less []string) error {
+	// Those that go, go first: a function has fifty at most.
+	if len(less) > 0 {
+		if _, err := s.client.UntagResource(ctx, &lambda.UntagResourceInput{Resource: function, TagKeys: less}); err != nil {
+			return s.failed(ctx, "UntagResource", err)
+		}
 	}
-	if _, err := s.client.TagResource(ctx, &lambda.TagResourceInput{Resource: now.FunctionArn, Tags: tags}); err != nil {
-		return s.failed(ctx, "TagResource", err)
+	more := maps.Clone(tags)
+	maps.DeleteFunc(more, func(key, value string) bool { had, there := now[key]; return there && had == value })
+	if len(more) > 0 {
+		if _, err := s.client.TagResource(ctx, &lambda.TagResourceInput{Resource: function, Tags: more}); err != nil {
+			return s.failed(ctx, "TagResource", err)
+		}
 	}
 	return nil
 }

@@ -25,6 +25,8 @@ type before struct {
 	// Description is the function's own, which its versions don't have.
 	Description string           `json:"description,omitempty"`
 	Aliases     map[string]alias `json:"aliases,omitempty"`
+	// Tags are the function's; nil: they aren't known, and stay as they are.
+	Tags map[string]string `json:"tags"`
 }
 
 // alias is an alias; without a version it isn't there.
@@ -60,6 +62,7 @@ type found struct {
 	config *types.FunctionConfiguration
 	newest *types.FunctionConfiguration // of its published versions; nil: it has none
 	image  string                       // that it is made of, by its digest; empty: it is made of a zip
+	tags   map[string]string            // nil: the connector may not read them
 }
 
 // look looks at the function.
@@ -72,7 +75,10 @@ func (s *session) look(ctx context.Context, name string) (found, error) {
 		return found{}, s.failed(ctx, "GetFunction", err)
 	}
 	newest, err := s.newest(ctx, name)
-	now := found{config: out.Configuration, newest: newest}
+	now := found{config: out.Configuration, newest: newest, tags: out.Tags}
+	if out.Tags == nil && out.TagsError == nil {
+		now.tags = map[string]string{}
+	}
 	if out.Code != nil {
 		now.image = sdk.ToString(out.Code.ResolvedImageUri)
 	}
@@ -91,7 +97,7 @@ func (s *session) prepare(ctx context.Context, d definition, now found) (before,
 		b.Aliases[name] = a.alias
 	}
 	if !now.first {
-		b.Description = sdk.ToString(now.config.Description)
+		b.Description, b.Tags = sdk.ToString(now.config.Description), now.tags
 		v := now.newest
 		if v == nil {
 			var err error

@@ -158,7 +158,20 @@ func (s *session) restoreLatest(ctx context.Context, b before, from *lambda.GetF
 		_, err := s.client.UpdateFunctionConfiguration(ctx, in)
 		return err
 	})
-	return err
+	if err != nil || b.Tags == nil {
+		return err
+	}
+	return s.tagsBack(ctx, name, b.Tags)
+}
+
+// tagsBack gives the function the tags that it had, and takes away what the stage's
+// definition has added.
+func (s *session) tagsBack(ctx context.Context, name string, had map[string]string) error {
+	now, err := s.client.GetFunction(ctx, &lambda.GetFunctionInput{FunctionName: &name})
+	if err != nil {
+		return s.failed(ctx, "GetFunction", err)
+	}
+	return s.retag(ctx, now.Configuration.FunctionArn, now.Tags, had, aws.Added(now.Tags, had))
 }
 
 // codeOf is the code of a version: its image, or what Lambda gives to download.

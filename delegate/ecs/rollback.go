@@ -2,7 +2,6 @@ package ecs
 
 import (
 	"context"
-	"slices"
 
 	sdk "github.com/aws/aws-sdk-go-v2/aws"
 	"github.com/aws/aws-sdk-go-v2/service/ecs"
@@ -145,26 +144,8 @@ func (s rollback) putBack(ctx context.Context, live *types.Service, was before) 
 	return shifting(s).settle(ctx, rollout{service: was.Service, deployment: newestID(one), previous: newestID(live)}, one, live, earlier)
 }
 
-// markBack gives a service the tags again that it had.
+// markBack gives a service the tags again that it had, without what the stage's
+// definition has added.
 func (s rollback) markBack(ctx context.Context, live *types.Service, was before) error {
-	tags := slices.DeleteFunc(slices.Clone(was.Tags), func(t types.Tag) bool { return has(live.Tags, sdk.ToString(t.Key), sdk.ToString(t.Value)) })
-	if len(tags) > 0 {
-		if _, err := s.ecs.TagResource(ctx, &ecs.TagResourceInput{ResourceArn: live.ServiceArn, Tags: tags}); err != nil {
-			return s.Failed(ctx, "ecs:TagResource", err)
-		}
-	}
-	var more []string
-	for _, t := range live.Tags {
-		key := sdk.ToString(t.Key)
-		if aws.Own(key) && !slices.ContainsFunc(was.Tags, func(o types.Tag) bool { return sdk.ToString(o.Key) == key }) {
-			more = append(more, key)
-		}
-	}
-	if len(more) == 0 {
-		return nil
-	}
-	if _, err := s.ecs.UntagResource(ctx, &ecs.UntagResourceInput{ResourceArn: live.ServiceArn, TagKeys: more}); err != nil {
-		return s.Failed(ctx, "ecs:UntagResource", err)
-	}
-	return nil
+	return s.retag(ctx, live, was.Tags, aws.Added(valued(live.Tags), valued(was.Tags)))
 }

@@ -89,7 +89,7 @@ func (s *session) deploy(ctx context.Context, w *wanted, live *types.Service, de
 	}
 	s.outputs.of(one, was.First)
 	if live != nil {
-		if err := s.mark(ctx, one, w.create.Tags); err != nil {
+		if err := s.mark(ctx, live, w.create.Tags); err != nil {
 			return err
 		}
 	}

@@ -2,6 +2,7 @@ package ecs
 
 import (
 	"context"
+	"maps"
 	"reflect"
 	"slices"
 	"time"
@@ -13,6 +14,7 @@ import (
 	"github.com/slipway-cd/slipway/delegate/aws"
 	"github.com/slipway-cd/slipway/delegate/awswait"
 	"github.com/slipway-cd/slipway/pkg/fault"
+	"github.com/slipway-cd/slipway/pkg/task"
 )
 
 // mostServices is how many services ECS describes at once.
@@ -98,7 +100,7 @@ func (s *session) create(ctx context.Context, w *wanted, definition string) (*ty
 	in := *w.create
 	in.Cluster, in.TaskDefinition = &s.name, &definition
 	in.ClientToken = sdk.String(aws.Token(s.task, "service "+w.name))
-	in.Tags = tagged(in.Tags, s.Accesses.Tags(s.work))
+	in.Tags = marked(in.Tags, s.Accesses, s.work)
 	if in.DesiredCount == nil && !w.daemon() {
 		in.DesiredCount = sdk.Int32(1)
 	}
@@ -163,20 +165,43 @@ func (s *session) wantedUpdate(w *wanted, live *types.Service, definition string
 	return &in
 }
 
-// mark gives a service that is there the tags of its definition, and those that
-// say which execution deployed it.
+// marked are the tags of a service's definition, with those that say which execution
+// deploys it.
+func marked(tags []types.Tag, a *aws.Accesses, w task.Work) []types.Tag {
+	return tagged(tags, a.Marks(w, slices.Collect(maps.Keys(valued(tags)))...))
+}
+
+// mark gives a service that is there the tags of its definition, and takes those away
+// that an earlier one gave it.
 func (s *session) mark(ctx context.Context, live *types.Service, wanted []types.Tag) error {
-	tags := slices.DeleteFunc(tagged(wanted, s.Accesses.Tags(s.work)), func(t types.Tag) bool {
-		return has(live.Tags, sdk.ToString(t.Key), sdk.ToString(t.Value))
-	})
-	if len(tags) == 0 {
-		return nil
+	tags := marked(wanted, s.Accesses, s.work)
+	return s.retag(ctx, live, tags, aws.Dropped(valued(live.Tags), valued(tags)))
+}
+
+// retag gives a service tags, as far as it hasn't them, and takes others away.
+func (s *session) retag(ctx context.Context, live *types.Service, tags []types.Tag, less []string) error {
+	more := slices.DeleteFunc(slices.Clone(tags), func(t types.Tag) bool { return has(live.Tags, sdk.ToString(t.Key), sdk.ToString(t.Value)) })
+	// Those that go, go first: a service has fifty at most.
+	if len(less) > 0 {
+		if _, err := s.ecs.UntagResource(ctx, &ecs.UntagResourceInput{ResourceArn: live.ServiceArn, TagKeys: less}); err != nil {
+			return s.Failed(ctx, "ecs:UntagResource", err)
+		}
 	}
-	_, err := s.ecs.TagResource(ctx, &ecs.TagResourceInput{ResourceArn: live.ServiceArn, Tags: tags})
-	if err != nil {
-		return s.Failed(ctx, "ecs:TagResource", err)
+	if len(more) > 0 {
+		if _, err := s.ecs.TagResource(ctx, &ecs.TagResourceInput{ResourceArn: live.ServiceArn, Tags: more}); err != nil {
+			return s.Failed(ctx, "ecs:TagResource", err)
+		}
 	}
 	return nil
+}
+
+// valued are tags by their keys.
+func valued(tags []types.Tag) map[string]string {
+	out := make(map[string]string, len(tags))
+	for _, t := range tags {
+		out[sdk.ToString(t.Key)] = sdk.ToString(t.Value)
+	}
+	return out
 }
 
 // settle waits until a deployment of a service is done, and says the service's
