@@ -17,6 +17,7 @@ type spec struct {
 	timeout  float64 // seconds
 	reserved float64 // instances at most; 0: the account's limit
 	queued   bool    // nobody waits for it: what fails for good goes to a queue
+	bare     bool    // it has neither settings nor rights but to log
 }
 
 // specs are the functions. The engine's time-out is above what the state
@@ -26,6 +27,7 @@ func specs() []spec {
 		{name: "api", purpose: "answers the HTTP API", memory: 512, timeout: 29},
 		{name: "engine", purpose: "answers the state machine's tasks", memory: 512, timeout: 60},
 		{name: "webhooks", purpose: "takes in what Git hosts send to triggers", memory: 512, timeout: 29},
+		{name: "policy", purpose: "evaluates governance policies", memory: 1024, timeout: 10, bare: true},
 		{name: "connect", purpose: "lets delegates in", memory: 256, timeout: 10},
 		{name: "events", purpose: "takes in the ends of machine runs, and fires schedules", memory: 256, timeout: 60, reserved: 10, queued: true},
 		{name: "feed", purpose: "tells the event bus what happens", memory: 256, timeout: 60, queued: true},
@@ -36,8 +38,11 @@ func specs() []spec {
 
 // playbook says what to do when the function fails.
 func (s spec) playbook() string {
-	if s.name == "webhooks" {
+	switch s.name {
+	case "webhooks":
 		return "trigger-silent"
+	case "policy":
+		return "policies-fail"
 	}
 	return "execution-stuck"
 }
@@ -72,7 +77,10 @@ func (c *Compute) function(s spec) *function {
 		Code:    awslambda.Code_FromAsset(jsii.String(c.cfg.zip(s.name)), nil),
 		Runtime: awslambda.Runtime_PROVIDED_AL2023(), Architecture: awslambda.Architecture_ARM_64(), Handler: jsii.String("bootstrap"),
 		MemorySize: jsii.Number(s.memory), Timeout: awscdk.Duration_Seconds(jsii.Number(s.timeout)), LogGroup: log,
-		Tracing: awslambda.Tracing_ACTIVE, Environment: c.environment(), EnvironmentEncryption: c.state.Key,
+		Tracing: awslambda.Tracing_ACTIVE,
+	}
+	if !s.bare {
+		props.Environment, props.EnvironmentEncryption = c.environment(), c.state.Key
 	}
 	if s.reserved > 0 {
 		props.ReservedConcurrentExecutions = jsii.Number(s.reserved)
@@ -96,6 +104,7 @@ func (c *Compute) environment() *map[string]*string {
 	env := map[string]*string{
 		"SLIPWAY_TABLE": c.state.Table.TableName(), "SLIPWAY_BUCKET": c.state.Bucket.BucketName(), "SLIPWAY_KMS_KEY": c.state.Key.KeyArn(),
 		"SLIPWAY_MACHINE": c.machineARN(), "SLIPWAY_EVENT_BUS": c.bus.EventBusName(), "SLIPWAY_SOCKET": c.socketStage.CallbackUrl(), "SLIPWAY_LOG_LEVEL": jsii.String(c.cfg.LogLevel),
+		"SLIPWAY_POLICY_FUNCTION": jsii.String(c.cfg.name("policy")),
 	}
 	for name, value := range map[string]string{
 		"SLIPWAY_SMTP_SERVER": c.cfg.SMTPServer, "SLIPWAY_SMTP_FROM": c.cfg.SMTPFrom, "SLIPWAY_SMTP_PASSWORD": c.cfg.SMTPPassword,

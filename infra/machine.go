@@ -2,6 +2,7 @@ package main
 
 import (
 	"path/filepath"
+	"slices"
 
 	"github.com/aws/aws-cdk-go/awscdk/v2"
 	"github.com/aws/aws-cdk-go/awscdk/v2/awsiam"
@@ -80,7 +81,12 @@ func (c *Compute) permissions() {
 	sockets := c.Stack.FormatArn(&awscdk.ArnComponents{
 		Service: jsii.String("execute-api"), Resource: c.sockets.ApiId(), ResourceName: jsii.String(c.cfg.Stage + "/POST/@connections/*"),
 	})
-	for name, f := range c.functions {
+	for _, s := range specs() {
+		name, f := s.name, c.functions[s.name]
+		suppress(f.role, "AwsSolutions-IAM5", "Blobs, runs and connections have names of their own below the one that is named; X-Ray has no resources to name.")
+		if s.bare {
+			continue
+		}
 		f.allow("Data", dataActions, c.state.Key.KeyArn())
 		switch name {
 		case "connect":
@@ -99,6 +105,9 @@ func (c *Compute) permissions() {
 			f.allow("Tokens", tokenActions, c.machineARN())
 			f.allow("Wake", []string{"execute-api:ManageConnections"}, sockets)
 		}
+		if slices.Contains([]string{"api", "engine", "webhooks", "events"}, name) { // who saves and starts
+			f.allow("Policies", []string{"lambda:InvokeFunction"}, c.functions["policy"].FunctionArn())
+		}
 		switch name {
 		case "api": // tokens, and what a delegate holds
 			f.allow("Lists", []string{"dynamodb:Query"}, index("1"), index("2"))
@@ -111,6 +120,5 @@ func (c *Compute) permissions() {
 			f.allow("Start", []string{"states:StartExecution"}, c.machineARN())
 			f.allow("Look", []string{"states:DescribeExecution"}, runs)
 		}
-		suppress(f.role, "AwsSolutions-IAM5", "Blobs, runs and connections have names of their own below the one that is named; X-Ray has no resources to name.")
 	}
 }

@@ -127,8 +127,9 @@ func StartAWS(tb testing.TB, more ...string) *AWS {
 	table := testaws.Proxy(tb, local.Endpoint(), &a.Calls, func() float64 { return math.Float64frombits(a.throttled.Load()) })
 	others := testaws.Proxy(tb, moto, &a.Calls, func() float64 { return 0 })
 	bus := testaws.Proxy(tb, a.Bus.URL, &a.Calls, func() float64 { return 0 })
+	lambda := testaws.Proxy(tb, host.URL, &a.Calls, func() float64 { return 0 })
 	for name, f := range installed.functions {
-		env := []string{"AWS_ACCESS_KEY_ID=" + accessKey(tb.Name()), "AWS_ENDPOINT_URL=" + others, "AWS_ENDPOINT_URL_DYNAMODB=" + table, "AWS_ENDPOINT_URL_EVENTBRIDGE=" + bus, testaws.AppID + "=" + name}
+		env := []string{"AWS_ACCESS_KEY_ID=" + accessKey(tb.Name()), "AWS_ENDPOINT_URL=" + others, "AWS_ENDPOINT_URL_DYNAMODB=" + table, "AWS_ENDPOINT_URL_EVENTBRIDGE=" + bus, "AWS_ENDPOINT_URL_LAMBDA=" + lambda, testaws.AppID + "=" + name}
 		for _, variable := range f.env {
 			v, known := values[variable]
 			if !known {
@@ -198,6 +199,7 @@ func (a *AWS) resources(tb testing.TB, installed template, moto, local string) m
 	return map[string]string{
 		"SLIPWAY_TABLE": cfg.Table, "SLIPWAY_BUCKET": cfg.Bucket, "SLIPWAY_KMS_KEY": cfg.KMSKey, "SLIPWAY_MACHINE": a.Machine,
 		"SLIPWAY_EVENT_BUS": busName, "SLIPWAY_SOCKET": a.Sockets.URL, "SLIPWAY_URL": reached, "SLIPWAY_LOG_LEVEL": "WARN",
+		"SLIPWAY_POLICY_FUNCTION": "policy",
 	}
 }
 

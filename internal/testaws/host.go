@@ -10,6 +10,7 @@ import (
 	"net/http"
 	"net/http/httptest"
 	"slices"
+	"strings"
 	"sync"
 	"testing"
 	"time"
@@ -90,6 +91,7 @@ func NewHost(tb testing.TB) *Host {
 	h := &Host{tb: tb, functions: map[string]*function{}, faults: map[string]Faults{}}
 	mux := http.NewServeMux()
 	mux.HandleFunc("POST /invoke/{name}", h.invoke)
+	mux.HandleFunc("POST "+functions+"{name}/invocations", h.invokeAPI)
 	mux.HandleFunc("POST /events", h.deliver)
 	server := httptest.NewServer(mux)
 	h.URL = server.URL
@@ -130,7 +132,45 @@ func (h *Host) Usage(name string) Usage {
 	return h.functions[name].usage
 }
 
-// invoke is Lambda's Invoke, without its signature.
+// functions begins the path of Lambda's own API.
+const functions = "/2015-03-31/functions/"
+
+// invokeAPI is Lambda's Invoke, without its signature. What isn't the function's
+// failure is an error of the API.
+func (h *Host) invokeAPI(w http.ResponseWriter, r *http.Request) {
+	payload, err := io.ReadAll(r.Body)
+	if err != nil {
+		http.Error(w, err.Error(), http.StatusBadRequest)
+		return
+	}
+	result, err := h.Invoke(context.WithoutCancel(r.Context()), r.PathValue("name"), payload)
+	var told struct{ ErrorType, ErrorMessage string }
+	if result.Error != "" {
+		_ = json.Unmarshal(result.Payload, &told) // another's failure has no such type
+	}
+	own, isAPI := strings.CutPrefix(told.ErrorType, "Lambda.")
+	switch {
+	case err != nil:
+		told.ErrorMessage, own, isAPI = err.Error(), "ResourceNotFoundException", true
+		w.Header().Set("X-Amzn-Errortype", own)
+		w.WriteHeader(http.StatusNotFound)
+	case isAPI && own == "TooManyRequestsException":
+		w.Header().Set("X-Amzn-Errortype", own)
+		w.WriteHeader(http.StatusTooManyRequests)
+	case isAPI:
+		w.Header().Set("X-Amzn-Errortype", own)
+		w.WriteHeader(http.StatusInternalServerError)
+	case result.Error != "":
+		w.Header().Set("X-Amz-Function-Error", result.Error)
+	}
+	if isAPI {
+		_ = json.NewEncoder(w).Encode(map[string]string{"Type": "Service", "message": told.ErrorMessage})
+		return
+	}
+	_, _ = w.Write(result.Payload) // the caller has gone; nobody is left to tell
+}
+
+// invoke is the same for Step Functions, which calls all failures alike.
 func (h *Host) invoke(w http.ResponseWriter, r *http.Request) {
 	payload, err := io.ReadAll(r.Body)
 	if err != nil {

@@ -252,6 +252,9 @@ func body(r *http.Request) []byte {
 // table. A transaction is what it writes, which the table's own actions say.
 func action(r *http.Request, body []byte) []string {
 	service, operation, found := strings.Cut(r.Header.Get("X-Amz-Target"), ".")
+	if !found && strings.HasPrefix(r.URL.Path, functions) {
+		return []string{"lambda:InvokeFunction"}
+	}
 	if !found { // S3, which has paths, methods and parts of objects
 		if r.Method == http.MethodPut && r.URL.Query().Has("tagging") {
 			return []string{"s3:PutObjectTagging"}

@@ -22,7 +22,7 @@ func (c *Catalog) judged(ctx context.Context, p prepared, d Draft) ([]fault.Deta
 	key := p.next.Key
 	if c.Policies == nil {
 		if key.Kind == ref.Policy || key.Kind == ref.PolicySet || slices.ContainsFunc(p.entity.References, func(r entity.Reference) bool { return r.Kind == ref.PolicySet }) {
-			return nil, fault.New(fault.Unsupported, "%s can't be saved: no policies are evaluated on AWS yet, and nothing is accepted and then ignored; slipway serve evaluates them", key.Describe())
+			return nil, fault.New(fault.Unsupported, "%s can't be saved: no policies are evaluated here, and nothing is accepted and then ignored", key.Describe())
 		}
 		return nil, nil
 	}

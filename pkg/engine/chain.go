@@ -65,6 +65,7 @@ func (h *Handler) awaitChild(ctx context.Context, snap *snapshot, n *plan.Node, 
 		return false, err
 	case err != nil:
 		o := failed(err)
+		o.Message = fault.Told(err)
 		s.Outcome = &o
 	case !child.Status.Terminal():
 		return true, nil
@@ -194,11 +195,12 @@ func (r *Reader) childOutputs(ctx context.Context, n *plan.Node, child string) (
 	return json.Marshal(map[string]any{"output": values})
 }
 
-// final says whether an error is the fault of what people wrote: it stays if
-// the same is tried again.
+// final says whether an error is the fault of what people wrote, or forbade: it
+// stays if the same is tried again.
 func final(err error) bool {
 	return slices.Contains([]fault.Code{
 		fault.Invalid, fault.NotFound, fault.Unsupported, fault.UnresolvedExpression, fault.Forbidden, fault.TooLarge,
+		fault.PolicyDenied, fault.Frozen,
 	}, fault.CodeOf(err))
 }
 

@@ -90,7 +90,7 @@ func TestAnAbortStopsTheChild(t *testing.T) {
 // What people wrote wrong isn't tried again; what a machine broke is.
 func TestWhatFailsAChainedStage(t *testing.T) {
 	t.Parallel()
-	for code, want := range map[fault.Code]bool{fault.NotFound: true, fault.Invalid: true, fault.Internal: false, fault.StaleVersion: false, fault.Unavailable: false} {
+	for code, want := range map[fault.Code]bool{fault.NotFound: true, fault.Invalid: true, fault.PolicyDenied: true, fault.Frozen: true, fault.Internal: false, fault.StaleVersion: false, fault.Unavailable: false} {
 		if got := final(fault.New(code, "it")); got != want {
 			t.Errorf("%s: final is %t, want %t", code, got, want)
 		}

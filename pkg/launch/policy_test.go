@@ -19,7 +19,7 @@ import (
 func TestPoliciesJudgeAStart(t *testing.T) {
 	t.Parallel()
 	_, s := setup(t)
-	policies := judge.New(s.Entities, rego.New(), time.Now)
+	policies := judge.New(s.Entities, rego.New(), time.Now, true)
 	c := catalog.New(catalog.Config{Store: s, Options: builtin.Options(ref.Scope{}), Policies: policies, Now: time.Now})
 	scope, by := ref.Scope{Account: "acme", Org: "o", Project: "p"}, audit.Author{Actor: "me"}
 	save := func(doc string) {

@@ -132,14 +132,22 @@ func Actions(typ string) []string {
 	return []string{OnSave}
 }
 
-// Engine evaluates Rego. There is none where it isn't built in, as in the
-// functions on AWS; there no policy can be saved.
+// Engine evaluates Rego: in the process itself (pkg/policy/rego), or in a function
+// on AWS that does nothing else (pkg/policy/remote).
 type Engine interface {
 	// Check says what is wrong with a text.
 	Check(text string) []Problem
-	// Evaluate asks a text about an input, which is what encoding/json decodes.
-	Evaluate(ctx context.Context, text string, input any, now time.Time) Answer
+	// Ask asks texts about an input, which is what encoding/json decodes, and gives
+	// as many answers. Each has Longest, and all of them LongestOfSet. An error is of
+	// an engine that can't be asked now.
+	Ask(ctx context.Context, texts []string, input any, now time.Time) ([]Answer, error)
 }
+
+// ErrLongest and ErrLongestOfSet are the answers of texts that had no more time.
+var (
+	ErrLongest      = fmt.Errorf("it took longer than %s", Longest)
+	ErrLongestOfSet = fmt.Errorf("the policies of its set took longer than %s", LongestOfSet)
+)
 
 // Problem is something wrong with a text in Rego, at its own line and column.
 type Problem struct {

@@ -27,10 +27,11 @@ import (
 	"github.com/slipway-cd/slipway/pkg/yamldoc"
 )
 
-// Judge asks policies. The sets of a scope are read once, until some are saved;
-// what documents say is decoded once.
+// Judge asks policies. Where one process does all of it, the sets of a scope are
+// read once, until some are saved; what documents say is decoded once.
 type Judge struct {
-	entities *sets
+	entities store.Entities
+	kept     *sets // nil: others may save sets, and they are read each time
 	engine   policy.Engine
 	now      func() time.Time
 
@@ -44,13 +45,18 @@ type document struct {
 	text  string
 }
 
-// New makes a Judge; nil where there is no engine, so that there are no
-// policies.
-func New(entities store.Entities, engine policy.Engine, now func() time.Time) *Judge {
+// New makes a Judge; nil where there is no engine, so that there are no policies.
+// alone says that nobody but this process saves sets.
+func New(entities store.Entities, engine policy.Engine, now func() time.Time, alone bool) *Judge {
 	if engine == nil {
 		return nil
 	}
-	return &Judge{entities: &sets{Entities: entities, kept: map[ref.Scope][]store.Entity{}}, engine: engine, now: now, decoded: map[document]*entity.Entity{}}
+	j := &Judge{entities: entities, engine: engine, now: now, decoded: map[document]*entity.Entity{}}
+	if alone {
+		j.kept = &sets{Entities: entities, kept: map[ref.Scope][]store.Entity{}}
+		j.entities = j.kept
+	}
+	return j
 }
 
 // Case is what is judged.
@@ -110,7 +116,7 @@ func (j *Judge) all(ctx context.Context, c Case, sets []policy.Set, input any, l
 // disabled isn't asked, and passes.
 func (j *Judge) Named(ctx context.Context, scope ref.Scope, names []string, input any, actor string) (policy.Verdict, error) {
 	if j == nil {
-		return nil, fault.New(fault.Unsupported, "no policies are evaluated on AWS yet")
+		return nil, fault.New(fault.Unsupported, "no policies are evaluated here")
 	}
 	c := Case{Moment: policy.Moment{Type: policy.Custom, Action: policy.OnStep}, Scope: scope, Actor: actor, Entities: j.entities}
 	var sets []policy.Set
@@ -161,31 +167,33 @@ func (c Case) metadata(now time.Time) map[string]any {
 
 // ask asks one set.
 func (j *Judge) ask(ctx context.Context, c Case, s policy.Set, input any, now time.Time) (policy.SetResult, error) {
-	within, cancel := context.WithTimeoutCause(ctx, policy.LongestOfSet, errTime)
-	defer cancel()
-	out := policy.SetResult{Name: s.Ref.Text(c.Scope)}
-	for _, m := range s.Members {
-		r := policy.Result{Name: m.Policy.Text(c.Scope), Severity: m.Severity}
+	out := policy.SetResult{Name: s.Ref.Text(c.Scope), Policies: make([]policy.Result, len(s.Members))}
+	var texts []string
+	var asked []int
+	for i, m := range s.Members {
+		out.Policies[i] = policy.Result{Name: m.Policy.Text(c.Scope), Severity: m.Severity}
 		text, err := j.rego(ctx, c.Entities, m.Policy)
 		switch {
 		case fault.Is(err, fault.NotFound):
-			r.Err = errors.New("there is no such policy")
+			out.Policies[i].Err = errors.New("there is no such policy")
 		case err != nil:
 			return out, err
-		case within.Err() != nil && ctx.Err() == nil:
-			r.Err = errTime
 		default:
-			r.Answer = j.engine.Evaluate(within, text, input, now)
+			texts, asked = append(texts, text), append(asked, i)
 		}
-		if err := context.Cause(ctx); err != nil { // nobody waits for the verdict
-			return out, err
-		}
-		out.Policies = append(out.Policies, r)
+	}
+	if len(texts) == 0 {
+		return out, nil
+	}
+	answers, err := j.engine.Ask(ctx, texts, input, now)
+	if err != nil {
+		return out, fmt.Errorf("ask policy set %s: %w", out.Name, err)
+	}
+	for i, a := range answers {
+		out.Policies[asked[i]].Answer = a
 	}
 	return out, nil
 }
-
-var errTime = fmt.Errorf("the policies of its set took longer than %s", policy.LongestOfSet)
 
 // rego reads a policy.
 func (j *Judge) rego(ctx context.Context, entities store.Entities, name ref.Ref) (string, error) {

@@ -49,7 +49,7 @@ func setup(t *testing.T, engine policy.Engine) *bench {
 	if err != nil {
 		t.Fatal(err)
 	}
-	j := judge.New(s.Store.Entities, engine, time.Now)
+	j := judge.New(s.Store.Entities, engine, time.Now, true)
 	return &bench{t, catalog.New(catalog.Config{
 		Store: s.Store, Secret: secret.New(key, s.Store, time.Now), Options: builtin.Options(ref.Scope{}), Policies: j, Now: time.Now,
 	}), j, s.Store}
@@ -241,7 +241,7 @@ func TestWithoutAnEngineNoPolicyIsSaved(t *testing.T) {
 		"policy: {identifier: p, name: p, rego: \"package p\\ndeny { true }\"}",
 		"policySet: {identifier: s, name: s, type: pipeline, action: onsave, enabled: false, policies: [{identifier: p, severity: error}]}",
 	} {
-		if _, err := b.save(project, doc); !fault.Is(err, fault.Unsupported) || !strings.Contains(err.Error(), "no policies are evaluated on AWS yet") {
+		if _, err := b.save(project, doc); !fault.Is(err, fault.Unsupported) || !strings.Contains(err.Error(), "no policies are evaluated here") {
 			t.Errorf("got %v", err)
 		}
 	}
@@ -280,7 +280,7 @@ func BenchmarkNoSets(b *testing.B) {
 	if err != nil {
 		b.Fatal(err)
 	}
-	j := judge.New(s.Store.Entities, rego.New(), time.Now)
+	j := judge.New(s.Store.Entities, rego.New(), time.Now, true)
 	c := judge.Case{Moment: policy.Moment{Type: policy.OfPipeline, Action: policy.OnRun}, Scope: project}
 	for b.Loop() {
 		if _, err := j.On(b.Context(), c); err != nil {
@@ -314,7 +314,7 @@ func TestNamedSets(t *testing.T) {
 	if v, err := b.judge.Named(t.Context(), project, []string{"account.custom_error"}, input, "me"); err != nil || len(v) != 1 || v[0].Status() != policy.Pass {
 		t.Errorf("one that is disabled: %v, %v", v, err)
 	}
-	if _, err := judge.New(b.store.Entities, nil, time.Now).Named(t.Context(), project, nil, input, "me"); !fault.Is(err, fault.Unsupported) {
+	if _, err := judge.New(b.store.Entities, nil, time.Now, true).Named(t.Context(), project, nil, input, "me"); !fault.Is(err, fault.Unsupported) {
 		t.Errorf("without an engine: %v", err)
 	}
 }

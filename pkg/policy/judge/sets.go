@@ -10,8 +10,8 @@ import (
 )
 
 // sets are the entities of a store, of which the policy sets of a scope are read
-// once and kept until some are saved: who has none pays nothing. One process
-// does both, see Judge.Forget.
+// once and kept until some are saved: who has none pays nothing. Whoever
+// saves some says so, see Judge.Forget.
 type sets struct {
 	store.Entities
 
@@ -61,8 +61,8 @@ func (s *sets) forget() {
 
 // Forget says that policy sets were saved or deleted.
 func (j *Judge) Forget() {
-	if j != nil {
-		j.entities.forget()
+	if j != nil && j.kept != nil {
+		j.kept.forget()
 	}
 }
 

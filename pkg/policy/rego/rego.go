@@ -159,6 +159,24 @@ func wrong(err error) *compiled {
 	return c
 }
 
+// Ask asks texts about an input, one after another.
+func (e *Engine) Ask(ctx context.Context, texts []string, input any, now time.Time) ([]policy.Answer, error) {
+	within, cancel := context.WithTimeoutCause(ctx, policy.LongestOfSet, policy.ErrLongestOfSet)
+	defer cancel()
+	out := make([]policy.Answer, len(texts))
+	for i, text := range texts {
+		if within.Err() == nil {
+			out[i] = e.Evaluate(within, text, input, now)
+		} else {
+			out[i].Err = policy.ErrLongestOfSet
+		}
+		if err := context.Cause(ctx); err != nil { // nobody waits for the answers
+			return nil, err
+		}
+	}
+	return out, nil
+}
+
 // Evaluate asks a text about an input. It never panics, and ends in time.
 func (e *Engine) Evaluate(ctx context.Context, text string, input any, now time.Time) (a policy.Answer) {
 	c := e.compile(text)
@@ -170,12 +188,12 @@ func (e *Engine) Evaluate(ctx context.Context, text string, input any, now time.
 			a = policy.Answer{Err: fmt.Errorf("the evaluation broke: %v", p)}
 		}
 	}()
-	ctx, cancel := context.WithTimeoutCause(ctx, policy.Longest, errTime)
+	ctx, cancel := context.WithTimeoutCause(ctx, policy.Longest, policy.ErrLongest)
 	defer cancel()
 	results, err := c.query.Eval(ctx, rego.EvalInput(input), rego.EvalTime(now), rego.EvalSeed(&seed{}))
 	switch {
-	case errors.Is(context.Cause(ctx), errTime):
-		return policy.Answer{Err: errTime}
+	case errors.Is(context.Cause(ctx), policy.ErrLongest), errors.Is(context.Cause(ctx), policy.ErrLongestOfSet):
+		return policy.Answer{Err: context.Cause(ctx)}
 	case err != nil:
 		return policy.Answer{Err: err}
 	case len(results) != 1:
@@ -184,8 +202,6 @@ func (e *Engine) Evaluate(ctx context.Context, text string, input any, now time.
 	answer, _ := results[0].Bindings["answer"].(map[string]any)
 	return policy.Answer{Deny: messages(answer["deny"]), Warn: messages(answer["warn"])}
 }
-
-var errTime = fmt.Errorf("it took longer than %s", policy.Longest)
 
 // seed is the same randomness each time.
 type seed struct{ n byte }

@@ -20,6 +20,7 @@ import (
 	"github.com/aws/aws-sdk-go-v2/service/apigatewaymanagementapi"
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
 	"github.com/aws/aws-sdk-go-v2/service/kms"
+	"github.com/aws/aws-sdk-go-v2/service/lambda"
 	"github.com/aws/aws-sdk-go-v2/service/s3"
 	"github.com/aws/aws-sdk-go-v2/service/sfn"
 
@@ -30,6 +31,7 @@ import (
 	"github.com/slipway-cd/slipway/pkg/engine"
 	"github.com/slipway-cd/slipway/pkg/issuer"
 	"github.com/slipway-cd/slipway/pkg/mail"
+	"github.com/slipway-cd/slipway/pkg/policy/remote"
 	kmskey "github.com/slipway-cd/slipway/pkg/secret/kms"
 	"github.com/slipway-cd/slipway/pkg/socket"
 	"github.com/slipway-cd/slipway/pkg/statemachine/stepfunctions"
@@ -46,6 +48,7 @@ type Config struct {
 	EventBus string // of EventBridge, for Slipway's own events
 	URL      string // of the HTTP API; only the function api signs tokens, and has it
 	Socket   string // endpoint of the WebSocket API, https:// with the stage
+	Policy   string // name of the function that evaluates policies
 	Mail     mail.Setting
 	Limits   engine.Limits // on executions at the same time
 	LogLevel string        // DEBUG, INFO (the default), WARN or ERROR
@@ -66,6 +69,7 @@ func FromEnv(lookup func(string) (string, bool)) (Config, error) {
 	c := Config{
 		Table: need("SLIPWAY_TABLE"), Bucket: need("SLIPWAY_BUCKET"), KMSKey: need("SLIPWAY_KMS_KEY"),
 		Machine: need("SLIPWAY_MACHINE"), EventBus: need("SLIPWAY_EVENT_BUS"), Socket: need("SLIPWAY_SOCKET"),
+		Policy: need("SLIPWAY_POLICY_FUNCTION"),
 	}
 	c.URL, _ = lookup("SLIPWAY_URL")
 	if err := issuer.CheckURL(c.URL); err != nil {
@@ -134,6 +138,7 @@ func New(ctx context.Context, cfg Config) (*Parts, error) {
 		Store: st.Store, Runner: stepfunctions.New(sfn.NewFromConfig(sdk), cfg.Machine), Waker: socket.NewWaker(st.Connections, gateway, time.Now, log),
 		Master: master, URL: cfg.URL, Socket: address, Poll: 5 * time.Minute, // each poll is billed
 		Mail: mailServer, Limits: cfg.Limits, Version: cfg.Version, Log: log,
+		Policies: remote.New(lambda.NewFromConfig(sdk), cfg.Policy),
 	})
 	return &Parts{Plane: p, Store: st, Log: log, sdk: sdk, cfg: cfg}, nil
 }
