@@ -23,8 +23,12 @@ func (c *Compute) requestLog(id, name string) *awsapigatewayv2.CfnStage_AccessLo
 	}
 }
 
-// httpAPI gives every request to the function api but deliveries, which are
-// the function webhooks'.
+// ofAPI are the paths of the API of which something is read: all others that
+// browsers ask for are the console's (web.Handler).
+var ofAPI = []string{"/v1/{proxy+}", "/schema/{proxy+}", "/oidc/{proxy+}", "/healthz", "/openapi.json"}
+
+// httpAPI gives every request to the function api but deliveries, which are the
+// function webhooks', and pages, which are the function console's.
 func (c *Compute) httpAPI() {
 	c.http = awsapigatewayv2.NewHttpApi(c.Stack, jsii.String("HttpApi"), &awsapigatewayv2.HttpApiProps{
 		ApiName: jsii.String(c.cfg.name("api")), Description: jsii.String("Slipway's API"),
@@ -35,6 +39,14 @@ func (c *Compute) httpAPI() {
 		Path: jsii.String("/webhooks/{proxy+}"), Methods: &[]awsapigatewayv2.HttpMethod{awsapigatewayv2.HttpMethod_POST},
 		Integration: awsapigatewayv2integrations.NewHttpLambdaIntegration(jsii.String("Webhooks"), c.functions["webhooks"].Function, nil),
 	})
+	pages := awsapigatewayv2integrations.NewHttpLambdaIntegration(jsii.String("Console"), c.functions["console"].Function, nil)
+	for _, path := range []string{"/", "/{proxy+}"} {
+		c.http.AddRoutes(&awsapigatewayv2.AddRoutesOptions{Path: jsii.String(path), Methods: &[]awsapigatewayv2.HttpMethod{awsapigatewayv2.HttpMethod_GET}, Integration: pages})
+	}
+	api := awsapigatewayv2integrations.NewHttpLambdaIntegration(jsii.String("Reads"), c.functions["api"].Function, nil)
+	for _, path := range ofAPI {
+		c.http.AddRoutes(&awsapigatewayv2.AddRoutesOptions{Path: jsii.String(path), Methods: &[]awsapigatewayv2.HttpMethod{awsapigatewayv2.HttpMethod_GET}, Integration: api})
+	}
 	// The issuer of the tokens that clouds trust has this name.
 	c.functions["api"].AddEnvironment(jsii.String("SLIPWAY_URL"), c.url(), nil)
 	stage, _ := c.http.DefaultStage().Node().DefaultChild().(awsapigatewayv2.CfnStage)

@@ -28,6 +28,7 @@ func specs() []spec {
 		{name: "engine", purpose: "answers the state machine's tasks", memory: 512, timeout: 60},
 		{name: "webhooks", purpose: "takes in what Git hosts send to triggers", memory: 512, timeout: 29},
 		{name: "policy", purpose: "evaluates governance policies", memory: 1024, timeout: 10, bare: true},
+		{name: "console", purpose: "gives browsers the console's pages", memory: 256, timeout: 10, bare: true},
 		{name: "connect", purpose: "lets delegates in", memory: 256, timeout: 10},
 		{name: "events", purpose: "takes in the ends of machine runs, and fires schedules", memory: 256, timeout: 60, reserved: 10, queued: true},
 		{name: "feed", purpose: "tells the event bus what happens", memory: 256, timeout: 60, queued: true},
@@ -43,6 +44,8 @@ func (s spec) playbook() string {
 		return "trigger-silent"
 	case "policy":
 		return "policies-fail"
+	case "console":
+		return "console-down"
 	}
 	return "execution-stuck"
 }

@@ -29,6 +29,19 @@ func (t Route) fits(r *http.Request) bool {
 	return method == r.Method && (r.URL.Path == path || greedy && len(r.URL.Path) > len(prefix) && strings.HasPrefix(r.URL.Path, prefix))
 }
 
+// before says whether API Gateway prefers the route to another one that fits, too:
+// one without {proxy+}, then the one that says more, and $default last.
+func (t Route) before(o Route) bool {
+	greedy := func(r Route) bool { return strings.HasSuffix(r.Key, "{proxy+}") }
+	switch {
+	case o.Key == "$default":
+		return true
+	case greedy(t) != greedy(o):
+		return !greedy(t)
+	}
+	return len(t.Key) > len(o.Key)
+}
+
 // HTTPGateway is API Gateway's HTTP API: it gives every request to a function,
 // or to that of its route, payload format 2.0, and sends its answer. It ends
 // with the test.
@@ -38,7 +51,7 @@ func HTTPGateway(tb testing.TB, host *Host, function string, routes ...Route) st
 	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		to := Route{Function: function, Key: "$default"}
 		for _, t := range routes {
-			if t.fits(r) {
+			if t.fits(r) && t.before(to) {
 				to = t
 			}
 		}

@@ -27,7 +27,16 @@ import (
 const (
 	EventTree   = "tree"   // ExecutionTree
 	EventChange = "change" // ExecutionChange
+	eventPoll   = "poll"   // pollAgain: nobody stays to follow it here, as on AWS
 )
+
+// pollAgain says how to follow an execution where no stream does.
+type pollAgain struct {
+	Seconds int `json:"seconds" doc:"How long to wait before the execution is read again"`
+}
+
+// pollSeconds is what people wait for at most, and what a request is worth.
+const pollSeconds = 3
 
 // ExecutionChange is what has changed of an execution since the last event.
 type ExecutionChange struct {
@@ -53,9 +62,9 @@ func (s *Server) watching() {
 		Summary: "Follow an execution as server-sent events: first the tree, then each change",
 	}, s.steering.watchExecution, func(api huma.API, op *huma.Operation) {
 		op.Responses["200"] = &huma.Response{
-			Description: "Events named tree, whose data is an ExecutionTree, and change, whose data is an ExecutionChange",
+			Description: "Events named tree, whose data is an ExecutionTree, and change, whose data is an ExecutionChange; where nobody follows it, as on AWS, poll after the tree",
 			Content: map[string]*huma.MediaType{"text/event-stream": {
-				Schema: &huma.Schema{AnyOf: []*huma.Schema{schemaOf[ExecutionTree](api), schemaOf[ExecutionChange](api)}},
+				Schema: &huma.Schema{AnyOf: []*huma.Schema{schemaOf[ExecutionTree](api), schemaOf[ExecutionChange](api), schemaOf[pollAgain](api)}},
 			}},
 		}
 	})
@@ -85,6 +94,10 @@ func (s *steering) follow(ctx context.Context, stream *eventStream, tree Executi
 	seen, _ := sightings{}.look(tree.Root)
 	if err := stream.open(EventTree, tree); err != nil {
 		return err
+	}
+	if s.Feed == nil && !tree.Status.Terminal() {
+		stream.send(eventPoll, pollAgain{Seconds: pollSeconds})
+		return stream.flush()
 	}
 	pause := watchPause
 	for status := tree.Status; !tree.Status.Terminal(); status = tree.Status {

@@ -13,6 +13,7 @@ import (
 	"flag"
 	"fmt"
 	"io"
+	"io/fs"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -37,6 +38,9 @@ func run(ctx context.Context, out, arch string, told io.Writer) error {
 	if err := os.MkdirAll(out, 0o750); err != nil {
 		return fmt.Errorf("make the folder: %w", err)
 	}
+	if err := pages(ctx); err != nil {
+		return err
+	}
 	for _, source := range sources {
 		name := filepath.Base(filepath.Dir(source))
 		program, err := build(ctx, "./"+filepath.Dir(source), arch)
@@ -57,6 +61,21 @@ func run(ctx context.Context, out, arch string, told io.Writer) error {
 	return nil
 }
 
+// pages builds the console's, which its function has in it, if there are any.
+func pages(ctx context.Context) error {
+	if _, err := os.Stat("web/package-lock.json"); errors.Is(err, fs.ErrNotExist) {
+		return nil
+	}
+	for _, args := range [][]string{{"npm", "ci", "--no-audit", "--no-fund"}, {"npx", "vite", "build", "--logLevel", "warn"}} {
+		cmd := exec.CommandContext(ctx, args[0], args[1:]...)
+		cmd.Dir, cmd.Stdout, cmd.Stderr = "web", os.Stderr, os.Stderr
+		if err := cmd.Run(); err != nil {
+			return fmt.Errorf("build the console's pages, which takes Node.js 20.19 or later: %w", err)
+		}
+	}
+	return nil
+}
+
 // build compiles a function. Nothing of this machine is in the result: no
 // paths, no build id, no state of the repository.
 func build(ctx context.Context, source, arch string) ([]byte, error) {
@@ -66,7 +85,7 @@ func build(ctx context.Context, source, arch string) ([]byte, error) {
 	}
 	defer func() { _ = os.RemoveAll(dir) }() // the system clears it too
 	program := filepath.Join(dir, "bootstrap")
-	cmd := exec.CommandContext(ctx, "go", "build", "-trimpath", "-buildvcs=false", "-tags", "lambda.norpc",
+	cmd := exec.CommandContext(ctx, "go", "build", "-trimpath", "-buildvcs=false", "-tags", "lambda.norpc,console",
 		"-ldflags", "-s -w -buildid=", "-o", program, source)
 	cmd.Env = append(os.Environ(), "CGO_ENABLED=0", "GOOS=linux", "GOARCH="+arch)
 	cmd.Stderr = os.Stderr

@@ -154,6 +154,21 @@ on("a running execution is followed, and aborted after a question", async ({ pag
   assert.equal(await page.getByRole("button", { name: "Abort" }).isDisabled(), true);
 });
 
+on("where the server follows nothing, an execution is read again until it ends", async ({ page, login, context }) => {
+  let streams = 0;
+  await context.route(/\/v1\/executions\/[^/]+\/events$/, (r) => {
+    streams++;
+    return r.fulfill({ contentType: "text/event-stream", body: 'event: poll\ndata: {"seconds":1}\n\n' });
+  });
+  const { id } = await server.run("slow");
+  await login(`/x/${id}`);
+  await page.getByRole("log").getByText("begun").waitFor();
+  await server.ask("POST", `/v1/executions/${id}/abort`);
+  await page.locator("header .status", { hasText: "Aborted" }).waitFor();
+  assert.equal(streams, 1);
+  await context.unroute(/\/v1\/executions\/[^/]+\/events$/);
+});
+
 on(
   "what waits for approval says what is asked, and is approved with what it asks for",
   async ({ page, login, expect, accessible }) => {

@@ -4116,6 +4116,13 @@ export interface components {
             /** @description Values that had no place in the pipeline */
             warnings: components["schemas"]["Detail"][];
         };
+        PollAgain: {
+            /**
+             * Format: int64
+             * @description How long to wait before the execution is read again
+             */
+            seconds: number;
+        };
         Preview: {
             /** @description The id of the execution that compares */
             execution: string;
@@ -6613,13 +6620,13 @@ export interface operations {
         };
         requestBody?: never;
         responses: {
-            /** @description Events named tree, whose data is an ExecutionTree, and change, whose data is an ExecutionChange */
+            /** @description Events named tree, whose data is an ExecutionTree, and change, whose data is an ExecutionChange; where nobody follows it, as on AWS, poll after the tree */
             200: {
                 headers: {
                     [name: string]: unknown;
                 };
                 content: {
-                    "text/event-stream": components["schemas"]["ExecutionTree"] | components["schemas"]["ExecutionChange"];
+                    "text/event-stream": components["schemas"]["ExecutionTree"] | components["schemas"]["ExecutionChange"] | components["schemas"]["PollAgain"];
                 };
             };
             /** @description What went wrong */

@@ -5,6 +5,7 @@ export type Execution = Schemas["Execution"];
 export type ExecutionList = Schemas["ExecutionList"];
 export type ExecutionTree = Schemas["ExecutionTree"];
 export type ExecutionChange = Schemas["ExecutionChange"];
+export type Poll = Schemas["PollAgain"];
 export type TreeNode = Schemas["TreeNode"];
 export type Log = Schemas["Log"];
 export type LogLine = Schemas["LogLine"];

@@ -1,5 +1,5 @@
 import { useEffect, useRef, useState } from "react";
-import type { ExecutionChange, ExecutionTree, TreeNode } from "./api";
+import type { ExecutionChange, ExecutionTree, Poll, TreeNode } from "./api";
 import { call, Problem, part } from "./api";
 import { ended } from "./status";
 import { changed, each } from "./tree";
@@ -30,6 +30,8 @@ export function useExecution(id: string): Live & { refresh: () => void; put: (tr
     let hiding: ReturnType<typeof setTimeout> | undefined;
     let again: ReturnType<typeof setTimeout> | undefined;
     let pause = 1000;
+    let turn = 0; // of several connections that were begun the last one counts
+    let poll = 0; // milliseconds between two readings, where the server follows nothing
 
     const show = (tree: ExecutionTree) => {
       current.current = tree;
@@ -54,13 +56,19 @@ export function useExecution(id: string): Live & { refresh: () => void; put: (tr
     const connect = async () => {
       source?.close();
       source = undefined;
+      clearTimeout(again);
+      const mine = ++turn;
       try {
         const tree = await call<ExecutionTree>(`/v1/executions/${part(id)}`);
-        if (stopped) return;
+        if (stopped || mine !== turn) return;
         show(keepMore(current.current, tree));
         if (ended(tree.status)) return;
+        if (poll > 0) {
+          again = setTimeout(connect, poll);
+          return;
+        }
       } catch (e) {
-        if (!stopped) fail(e);
+        if (!stopped && mine === turn) fail(e);
         return;
       }
       const s = new EventSource(`/v1/executions/${part(id)}/events`);
@@ -76,6 +84,11 @@ export function useExecution(id: string): Live & { refresh: () => void; put: (tr
         show(tree);
         if (ended(tree.status)) s.close();
       });
+      s.addEventListener("poll", (e) => {
+        s.close();
+        poll = (JSON.parse(e.data) as Poll).seconds * 1000;
+        again = setTimeout(connect, poll);
+      });
       s.onerror = () => {
         s.close(); // a browser's own retry doesn't tell why it failed
         if (stopped || source !== s) return;
@@ -90,6 +103,12 @@ export function useExecution(id: string): Live & { refresh: () => void; put: (tr
         return;
       }
       hiding = setTimeout(() => {
+        if (poll > 0) {
+          clearTimeout(again);
+          source = undefined;
+          setLive((l) => (l.state === "live" ? { ...l, state: "paused" } : l));
+          return;
+        }
         if (!source || source.readyState === EventSource.CLOSED) return;
         source.close();
         source = undefined;
