@@ -17,8 +17,8 @@ import (
 )
 
 func tokenCommand(a *app) *cobra.Command {
-	c := &cobra.Command{Use: "token", Aliases: []string{"tokens"}, Short: "Make, list and revoke tokens", GroupID: groupAdmin}
-	c.AddCommand(tokenCreateCommand(a), tokenListCommand(a), &cobra.Command{
+	c := &cobra.Command{Use: "token", Aliases: []string{"tokens"}, Short: "Make, list, rotate and revoke tokens", GroupID: groupAdmin}
+	c.AddCommand(tokenCreateCommand(a), tokenListCommand(a), tokenRotateCommand(a), &cobra.Command{
 		Use: "revoke ID", Short: "Revoke a token", Args: cobra.ExactArgs(1),
 		RunE: func(c *cobra.Command, args []string) error {
 			client, _, err := a.caller.connect()
@@ -91,11 +91,43 @@ func (a *app) createToken(ctx context.Context, in api.CreateToken) error {
 	if err != nil {
 		return err
 	}
+	return showToken(a, t)
+}
+
+// showToken shows a token that was just made.
+func showToken(a *app, t api.NewToken) error {
 	return a.shows.print(t, func() error {
 		fmt.Fprintln(a.shows.people(), t.Secret)
 		fmt.Fprintln(a.err, "This is shown once; keep it safe.")
 		return nil
 	})
+}
+
+func tokenRotateCommand(a *app) *cobra.Command {
+	var keep time.Duration
+	c := &cobra.Command{
+		Use: "rotate ID", Short: "Make a token like another one, and end that one", Args: cobra.ExactArgs(1),
+		Long: "Rotate makes a token of the same bearer, scope, binding and length of life, and shows it, once. The token ID is revoked, or goes on for\n" +
+			"as long as --keep says, in which its bearers get the new one.",
+		Example: "  slipway token rotate 4KQ2XNB7T0AB --keep 24h",
+		RunE: func(c *cobra.Command, args []string) error {
+			hours := int(keep / time.Hour)
+			if keep < 0 || keep%time.Hour != 0 || hours > 168 {
+				return fault.New(fault.Invalid, "--keep is %s; want whole hours, 168h at most", keep)
+			}
+			client, _, err := a.caller.connect()
+			if err != nil {
+				return err
+			}
+			t, err := apiclient.RotateToken(c.Context(), client, args[0], hours)
+			if err != nil {
+				return err
+			}
+			return showToken(a, t)
+		},
+	}
+	c.Flags().DurationVar(&keep, "keep", 0, "how long the token that was there goes on, e.g. 24h; it is revoked at once if none is said")
+	return c
 }
 
 func tokenListCommand(a *app) *cobra.Command {

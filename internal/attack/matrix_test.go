@@ -165,6 +165,7 @@ func rows() map[string]row {
 		"listTokens":                     {},
 		"createToken":                    {body: `{"kind":"user","name":"x"}`},
 		"revokeToken":                    {},
+		"rotateToken":                    {body: `{}`},
 		"deliverAWS":                     {body: `{}`, proof: "pkg/trigger/firing/artifact_test.go: TestForwardedImages"},
 		"deliverCustom":                  {body: `{}`, proof: "pkg/api/webhooks_test.go: TestDeliverRefuses"},
 		"deliverEvent":                   {body: `{}`, proof: "internal/e2e/listener_test.go: TestStepsListen"},

@@ -3,6 +3,7 @@ package api
 import (
 	"cmp"
 	"context"
+	"fmt"
 	"net/http"
 	"slices"
 	"strings"
@@ -90,6 +91,12 @@ func (s *Server) tokens() {
 	handle(s, action.TokenRevoke, huma.Operation{
 		OperationID: "revokeToken", Method: http.MethodDelete, Path: "/v1/tokens/{token}", Tags: tags, Summary: "Revoke a token",
 	}, s.revokeToken)
+	handle(s, action.TokenRotate, huma.Operation{
+		OperationID: "rotateToken", Method: http.MethodPost, Path: "/v1/tokens/{token}/rotate", Tags: tags,
+		Summary: "Make a token like another one, for as long again, and end that one",
+	}, inTurn(s, func(ctx context.Context, in *rotatesToken) (*struct{ Body NewToken }, error) {
+		return rotateToken(ctx, s, in)
+	}))
 }
 
 // CreateToken is the body of a request for a token.
@@ -161,9 +168,6 @@ func granted(ctx context.Context, s *Server, scope ref.Scope, c CreateToken) (ac
 		return g, invalid("found user and serviceAccount; want one of the two")
 	case c.Kind == store.TokenDelegate:
 		g.Principal = store.EntityKey{}
-		if err := asker(ctx).Allow(ctx, action.DelegateToken, right.Resource{Scope: scope}); err != nil {
-			return g, err
-		}
 	case named:
 		var err error
 		if g.Principal, err = principalOf(c.User, c.ServiceAccount, scope); err != nil {
@@ -175,11 +179,23 @@ func granted(ctx context.Context, s *Server, scope ref.Scope, c CreateToken) (ac
 			return g, invalid("the token is the %s's, and so has its name; want no actor", principalText(g.Principal))
 		}
 		g.Actor, g.ExpiresAt = access.ActorOf(g.Principal), s.Now().Add(defaultAge)
-	} else if g.Actor != by.Actor && (by.Scope.Org != "" || by.Principal.Kind != "" && asker(ctx).Everything(ctx) != nil) {
-		return g, fault.New(fault.Forbidden, "a token for %s can't make one for the actor %q", by.Scope, g.Actor)
 	}
 	if c.Hours > 0 {
 		g.ExpiresAt = s.Now().Add(time.Duration(c.Hours) * time.Hour)
+	}
+	return bounded(ctx, s, g)
+}
+
+// bounded is what a new token is for as far as the caller may make it.
+func bounded(ctx context.Context, s *Server, g access.Grant) (access.Grant, error) {
+	by := caller(ctx)
+	if g.Kind == store.TokenDelegate {
+		if err := asker(ctx).Allow(ctx, action.DelegateToken, right.Resource{Scope: g.Scope}); err != nil {
+			return g, err
+		}
+	}
+	if g.Principal.Kind == "" && g.Actor != by.Actor && (by.Scope.Org != "" || by.Principal.Kind != "" && asker(ctx).Everything(ctx) != nil) {
+		return g, fault.New(fault.Forbidden, "a token for %s can't make one for the actor %q", by.Scope, g.Actor)
 	}
 	if g.Principal == by.Principal && g.Kind != store.TokenDelegate {
 		until, err := until(ctx, s.Store.Keys, by)
@@ -387,4 +403,69 @@ func (s *Server) revokeToken(ctx context.Context, in *ofToken) (*nothing, error)
 		return nil, err
 	}
 	return nil, s.auditToken(ctx, audit.RevokeToken, t)
+}
+
+// rotatesToken is a request to rotate a token.
+type rotatesToken struct {
+	ID string `path:"token" maxLength:"128"`
+	Keyed
+	Body *struct {
+		KeepHours int `json:"keepHours,omitempty" minimum:"0" maximum:"168" doc:"How long the token that was there goes on; none: it is revoked at once"`
+	}
+}
+
+func (in *rotatesToken) about(ctx context.Context, s *Server) (right.Resource, error) {
+	return ofToken{in.ID}.about(ctx, s)
+}
+
+// rotateToken makes a token like another one, then ends that one, at once or in some
+// hours, in which its bearers get the new one.
+func rotateToken(ctx context.Context, s *Server, in *rotatesToken) (*struct{ Body NewToken }, error) {
+	old, err := s.Store.Token(ctx, in.ID)
+	if err != nil {
+		return nil, err
+	}
+	now := s.Now()
+	if err := access.Ended(old, now); err != nil || old.Revoked || old.Kind == store.TokenSession {
+		return nil, fault.New(fault.Conflict, "the token %q was revoked or has ended; make another", old.Name)
+	}
+	grant := access.Grant{Kind: old.Kind, Scope: old.Scope, Name: old.Name, Actor: old.Actor, Binding: old.Binding, Principal: old.Principal}
+	if !old.ExpiresAt.IsZero() {
+		grant.ExpiresAt = now.Add(old.ExpiresAt.Sub(old.CreatedAt))
+	}
+	if grant, err = bounded(ctx, s, grant); err != nil {
+		return nil, err
+	}
+	keep := 0
+	if in.Body != nil {
+		keep = in.Body.KeepHours
+	}
+	t, secret := access.Mint(grant, now)
+	made, err := once(ctx, s.kept, in.Keyed, fmt.Append(nil, keep), "rotateToken "+in.ID, func(string) (Token, error) {
+		if err := s.Store.PutToken(ctx, t); err != nil {
+			return Token{}, err
+		}
+		if err := s.auditToken(ctx, audit.RotateToken, t); err != nil {
+			return Token{}, err
+		}
+		if keep == 0 {
+			old.Revoked = true
+			if err := s.Store.PutToken(ctx, old); err != nil {
+				return Token{}, err
+			}
+			return tokenOf(t), s.auditToken(ctx, audit.RevokeToken, old)
+		}
+		until := now.Add(time.Duration(keep) * time.Hour)
+		if old.ExpiresAt.IsZero() || until.Before(old.ExpiresAt) {
+			old.ExpiresAt = until
+		}
+		return tokenOf(t), s.Store.PutToken(ctx, old)
+	})
+	if err != nil {
+		return nil, err
+	}
+	if made.ID != t.ID {
+		return nil, fault.New(fault.Conflict, "this request made token %s before, and a token is shown once; rotate that one", made.ID)
+	}
+	return &struct{ Body NewToken }{NewToken{Token: made, Secret: secret}}, nil
 }

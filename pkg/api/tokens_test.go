@@ -102,3 +102,61 @@ func TestATokenDoesntOutliveItselfByAnother(t *testing.T) {
 		t.Errorf("a token that has ended gets %+v", p)
 	}
 }
+
+// A rotated token has another in its place, of the same bearer and as long a life,
+// and goes on for as long as was said.
+func TestRotatedTokens(t *testing.T) {
+	t.Parallel()
+	s := setup(t)
+	make := func(body string) (made api.NewToken) {
+		s.ask("POST", "/v1/tokens?org=default", body).want(200, &made)
+		return made
+	}
+	opens := func(secret string, status int) {
+		t.Helper()
+		s.ask("GET", "/v1/executions?org=default", "", "Authorization", "Bearer "+secret).want(status, nil)
+	}
+	old := make(`{"kind":"user","name":"ci","actor":"robot","hours":100}`)
+	var next, third api.NewToken
+	s.ask("POST", "/v1/tokens/"+old.ID+"/rotate?org=default", `{"keepHours":24}`).want(200, &next)
+	if next.ID == old.ID || next.Actor != "robot" || next.Org != "default" || next.Name != "ci" || next.ExpiresAt.Sub(next.CreatedAt).Round(time.Second) != old.ExpiresAt.Sub(old.CreatedAt).Round(time.Second) {
+		t.Errorf("%+v was rotated to %+v", old.Token, next.Token)
+	}
+	opens(old.Secret, 200)
+	opens(next.Secret, 200)
+	var list api.TokenList
+	s.ask("GET", "/v1/tokens?org=default", "").want(200, &list)
+	for _, one := range list.Tokens {
+		if left := time.Until(one.ExpiresAt); one.ID == old.ID && (left <= 23*time.Hour || left > 24*time.Hour) {
+			t.Errorf("the old one ends in %s; want a day", left)
+		}
+	}
+	s.ask("POST", "/v1/tokens/"+next.ID+"/rotate?org=default", "").want(200, &third)
+	opens(next.Secret, 401)
+	opens(third.Secret, 200)
+	s.ask("POST", "/v1/tokens/"+next.ID+"/rotate?org=default", "").problem(409)
+
+	// By itself it has no longer life.
+	var own api.NewToken
+	s.ask("POST", "/v1/tokens/"+third.ID+"/rotate?org=default", `{"keepHours":1}`, "Authorization", "Bearer "+third.Secret).want(200, &own)
+	if own.ExpiresAt.After(third.ExpiresAt) {
+		t.Errorf("a token that ends at %s has rotated itself to one that ends at %s", third.ExpiresAt, own.ExpiresAt)
+	}
+	forever := make(`{"kind":"delegate","name":"far","binding":{"tags":["eu"]}}`)
+	next = api.NewToken{}
+	s.ask("POST", "/v1/tokens/"+forever.ID+"/rotate?org=default", "").want(200, &next)
+	if !next.ExpiresAt.IsZero() || next.Binding == nil || len(next.Binding.Tags) != 1 {
+		t.Errorf("the delegate's was rotated to %+v", next.Token)
+	}
+	web := s.mint(access.Grant{Kind: store.TokenUser, Scope: ref.Scope{Account: "default", Org: "default", Project: "web"}, Name: "w", Actor: "eve"})
+	s.ask("POST", "/v1/tokens/"+next.ID+"/rotate?org=default", "", "Authorization", "Bearer "+web).problem(404)
+	key := func() answer {
+		return s.ask("POST", "/v1/tokens/"+next.ID+"/rotate?org=default", `{"keepHours":2}`, "Idempotency-Key", "k")
+	}
+	key().want(200, nil)
+	key().problem(409)
+	audited := string(s.ask("GET", "/v1/audit", "").want(200, nil).body)
+	if n := strings.Count(audited, "ROTATE_TOKEN"); n != 5 {
+		t.Errorf("the audit trail tells of %d rotations; want 5", n)
+	}
+}

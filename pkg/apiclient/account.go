@@ -26,6 +26,14 @@ func (c *Client) Tokens(ctx context.Context, scope ref.Scope, kind store.TokenKi
 	return l.Tokens, l.NextPageToken, err
 }
 
+// RotateToken makes a token like another one, which goes on for some hours.
+func RotateToken(ctx context.Context, c *Client, id string, hours int) (api.NewToken, error) {
+	in := struct {
+		KeepHours int `json:"keepHours,omitempty"`
+	}{hours}
+	return post[api.NewToken](ctx, c, path("tokens", id, "rotate"), nil, in)
+}
+
 // RevokeToken revokes a token.
 func (c *Client) RevokeToken(ctx context.Context, id string) error {
 	_, err := call[struct{}](ctx, c, request{method: http.MethodDelete, path: path("tokens", id)})

@@ -39,6 +39,7 @@ const (
 	Answer      Action = "ANSWER"
 	CreateToken Action = "CREATE_TOKEN"
 	RevokeToken Action = "REVOKE_TOKEN"
+	RotateToken Action = "ROTATE_TOKEN"
 	Login       Action = "LOGIN"
 	Logout      Action = "LOGOUT"
 	// LoginFailed: an identity provider named somebody who may not log in.

@@ -2039,6 +2039,23 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/v1/tokens/{token}/rotate": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /** Make a token like another one, for as long again, and end that one */
+        post: operations["rotateToken"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/v1/waiting": {
         parameters: {
             query?: never;
@@ -4424,6 +4441,13 @@ export interface components {
         RotateIssuer: {
             /** @description Others know the keys that there are: a new one signs at once, and they are published no more */
             leaked?: boolean;
+        };
+        RotatesTokenBody: {
+            /**
+             * Format: int64
+             * @description How long the token that was there goes on; none: it is revoked at once
+             */
+            keepHours?: number;
         };
         SSH: {
             host: string;
@@ -9731,6 +9755,44 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content?: never;
+            };
+            /** @description What went wrong */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    rotateToken: {
+        parameters: {
+            query?: never;
+            header?: {
+                /** @description The same key within 24 hours gives the same answer and creates nothing more */
+                "Idempotency-Key"?: string;
+            };
+            path: {
+                token: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: {
+            content: {
+                "application/json": components["schemas"]["RotatesTokenBody"];
+            };
+        };
+        responses: {
+            /** @description OK */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["NewToken"];
+                };
             };
             /** @description What went wrong */
             default: {

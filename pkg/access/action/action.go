@@ -61,6 +61,7 @@ const (
 	TokenView    Action = "token.view"
 	TokenCreate  Action = "token.create"
 	TokenRevoke  Action = "token.revoke"
+	TokenRotate  Action = "token.rotate"
 	AuditView    Action = "audit.view"
 
 	DelegateToken     Action = "delegate.token"
@@ -170,6 +171,7 @@ func Catalogue() []Entry {
 		{Action: TokenView, Doc: "list tokens: one's own, or those that the kind's permission shows"},
 		{Action: TokenCreate, Doc: "make a token: for oneself, or for whom the kind's permission allows"},
 		{Action: TokenRevoke, Doc: "revoke a token: one's own, or one that the kind's permission allows"},
+		{Action: TokenRotate, Doc: "put another token in a token's place: as one may make it, and revoke that"},
 		take(DelegateToken, "make and revoke a delegate's token", "core_delegate_edit"),
 		take(ServiceAccountKey, "make and revoke a service account's token", "core_serviceaccount_manageapikey"),
 		take(AccessExplain, "see what somebody else may do, and why", "core_accessPolicies_analyze"),
