@@ -1,0 +1,111 @@
+// Package people keeps what a directory says over SCIM of users and groups in
+// their documents, through the catalog: its checks count, its audit records are
+// written, and whoever waits for a change hears of it.
+//
+// A directory sees and changes what it manages, and nothing else of the account. What
+// it sends and how is pkg/scim's.
+package people
+
+import (
+	"context"
+	"fmt"
+
+	"github.com/slipway-cd/slipway/pkg/access/grants"
+	"github.com/slipway-cd/slipway/pkg/audit"
+	"github.com/slipway-cd/slipway/pkg/catalog"
+	"github.com/slipway-cd/slipway/pkg/entity"
+	"github.com/slipway-cd/slipway/pkg/fault"
+	"github.com/slipway-cd/slipway/pkg/ref"
+	"github.com/slipway-cd/slipway/pkg/store"
+)
+
+// People are the users and the groups of accounts.
+type People struct {
+	Store   store.Entities
+	Catalog *catalog.Catalog
+}
+
+// Asker is who asks for a change: a directory, by its token.
+type Asker struct {
+	By     grants.Caller
+	Author audit.Author
+}
+
+func (a Asker) account() ref.Scope { return ref.Scope{Account: a.By.As().Within.Account} }
+
+// maxRaces bounds how often a change is tried that others get in the way of.
+const maxRaces = 20
+
+// settled tries a change until nobody gets in its way. It is judged by what there
+// is at an access version, and counts as long as that stays.
+func (p *People) settled(ctx context.Context, a Asker, try func(asOf int64) error) error {
+	for range maxRaces {
+		now, err := p.Store.AccessVersion(ctx, a.account().Account)
+		if err != nil {
+			return err
+		}
+		if err := try(now); !fault.Is(err, fault.StaleVersion) {
+			return err
+		}
+	}
+	return fault.New(fault.Unavailable, "others changed users or groups %d times meanwhile; ask again", maxRaces)
+}
+
+// save writes a document over the version that it was made from.
+func (p *People) save(ctx context.Context, a Asker, asOf int64, text []byte, version int64) error {
+	_, err := p.Catalog.Save(ctx, catalog.Draft{
+		Scope: a.account(), YAML: text, Strict: true, Version: version, By: &a.By, Directory: true, AsOf: &asOf,
+	}, a.Author)
+	return err
+}
+
+// doc is a document as it was saved.
+type doc struct {
+	saved store.Entity
+	of    *entity.Entity
+}
+
+// one reads a document that a directory manages.
+func (p *People) one(ctx context.Context, key store.EntityKey) (doc, error) {
+	missing := fault.New(fault.NotFound, "there is no %s that is managed over SCIM", key.Describe())
+	if ref.CheckID(key.Kind, key.ID) != nil {
+		return doc{}, missing
+	}
+	saved, err := p.Store.Entity(ctx, key)
+	if fault.Is(err, fault.NotFound) {
+		return doc{}, missing
+	}
+	if err != nil {
+		return doc{}, err
+	}
+	d := doc{saved, grants.Decoded(saved)}
+	if !d.managed() {
+		return doc{}, missing
+	}
+	return d, nil
+}
+
+func (d doc) managed() bool {
+	switch {
+	case d.of == nil:
+	case d.of.User != nil:
+		return d.of.User.Directory.Managed
+	case d.of.UserGroup != nil:
+		return d.of.UserGroup.Directory.Managed
+	}
+	return false
+}
+
+// all reads the documents of a kind, by their ids.
+func (p *People) all(ctx context.Context, account ref.Scope, kind ref.Kind) ([]doc, error) {
+	var out []doc
+	for saved, err := range store.All(ctx, p.Store, account, kind, "") {
+		if err != nil {
+			return nil, fmt.Errorf("read the account's %ss: %w", kind, err)
+		}
+		if e := grants.Decoded(saved); e != nil {
+			out = append(out, doc{saved, e})
+		}
+	}
+	return out, nil
+}
