@@ -65,3 +65,12 @@ func GroupOf(o Object) (Group, error) {
 	g.Members = slices.Compact(g.Members)
 	return g, nil
 }
+
+// Patched is the group after a patch.
+func (g Group) Patched(p Patch, base string) (Group, error) {
+	o, err := p.Apply(g.Object(base))
+	if err != nil {
+		return g, err
+	}
+	return GroupOf(o)
+}

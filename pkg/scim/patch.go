@@ -2,6 +2,7 @@ package scim
 
 import (
 	"encoding/json"
+	"maps"
 	"slices"
 	"strings"
 
@@ -111,13 +112,13 @@ func (op operation) apply(o map[string]any) error {
 		return op.at(o, *op.path, op.value)
 	}
 	m, _ := op.value.(map[string]any)
-	for name, v := range m {
+	for _, name := range slices.Sorted(maps.Keys(m)) {
 		// Entra sends the paths of attributes as names here.
 		path, err := parsePath(name)
 		if err != nil {
 			continue // an extension, of which nothing is kept
 		}
-		if err := op.at(o, *path, v); err != nil {
+		if err := op.at(o, *path, m[name]); err != nil {
 			return err
 		}
 	}

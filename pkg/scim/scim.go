@@ -22,8 +22,9 @@ const (
 	UserSchema  = "urn:ietf:params:scim:schemas:core:2.0:User"
 	GroupSchema = "urn:ietf:params:scim:schemas:core:2.0:Group"
 
-	listSchema  = "urn:ietf:params:scim:api:messages:2.0:ListResponse"
-	errorSchema = "urn:ietf:params:scim:api:messages:2.0:Error"
+	ErrorSchema = "urn:ietf:params:scim:api:messages:2.0:Error"
+
+	listSchema = "urn:ietf:params:scim:api:messages:2.0:ListResponse"
 )
 
 // MediaType is that of requests and answers.
@@ -71,14 +72,12 @@ func Taken(format string, args ...any) error { return refuse(Uniqueness, format,
 // Unfit is the error of a value that can't be.
 func Unfit(format string, args ...any) error { return refuse(InvalidValue, format, args...) }
 
-// ErrorBody is what is answered for an error, with an HTTP status.
-func ErrorBody(err error, status int, message string) Object {
-	body := Object{"schemas": []string{errorSchema}, "status": fmt.Sprint(status), "detail": message}
-	var e *Error
-	if errors.As(err, &e) {
-		body["scimType"] = string(e.Problem)
+// ProblemOf is the problem of an error; empty: it has none.
+func ProblemOf(err error) Problem {
+	if e, ok := errors.AsType[*Error](err); ok {
+		return e.Problem
 	}
-	return body
+	return ""
 }
 
 // List is the answer to a search: the part of all from a place on, which counts

@@ -88,12 +88,12 @@ func UserOf(o Object) (User, error) {
 	if err != nil {
 		return u, err
 	}
-	u.DisplayName = cmp.Or(u.DisplayName, formatted, strings.TrimSpace(u.GivenName+" "+u.FamilyName), u.UserName)
+	u.DisplayName = cmp.Or(u.DisplayName, formatted, u.parts(), u.UserName)
 	if u.Email, err = mainAddress(o); err != nil {
 		return u, err
 	}
 	u.Email = strings.ToLower(cmp.Or(u.Email, u.UserName))
-	if a, err := mail.ParseAddress(u.Email); err != nil || a.Address != u.Email {
+	if !address(u.Email) {
 		return u, Unfit("found %.100q as the user's mail address; want one such as ada@example.com in emails, or as userName", u.Email)
 	}
 	return u, nil
@@ -193,4 +193,33 @@ func values(o map[string]any, name string) ([]map[string]any, error) {
 		}
 	}
 	return out, nil
+}
+
+// Patched is the user after a patch. What was made of other attributes goes on being
+// made of them: a name for people of the parts of a name, and a mail address of the
+// userName.
+func (u User) Patched(p Patch, base string) (User, error) {
+	o, err := p.Apply(u.Object(base))
+	if err != nil {
+		return u, err
+	}
+	next, err := UserOf(o)
+	if err != nil {
+		return u, err
+	}
+	if u.DisplayName == u.parts() && next.DisplayName == u.DisplayName && next.parts() != "" {
+		next.DisplayName = next.parts()
+	}
+	if strings.EqualFold(u.Email, u.UserName) && next.Email == strings.ToLower(u.Email) && address(strings.ToLower(next.UserName)) {
+		next.Email = strings.ToLower(next.UserName)
+	}
+	return next, nil
+}
+
+// parts is the name that the parts of a name come to.
+func (u User) parts() string { return strings.TrimSpace(u.GivenName + " " + u.FamilyName) }
+
+func address(text string) bool {
+	a, err := mail.ParseAddress(text)
+	return err == nil && a.Address == text
 }

@@ -78,12 +78,14 @@ func (p *People) one(ctx context.Context, key store.EntityKey) (doc, error) {
 	if err != nil {
 		return doc{}, err
 	}
-	d := doc{saved, grants.Decoded(saved)}
+	d := decoded(saved)
 	if !d.managed() {
 		return doc{}, missing
 	}
 	return d, nil
 }
+
+func decoded(saved store.Entity) doc { return doc{saved, grants.Decoded(saved)} }
 
 func (d doc) managed() bool {
 	switch {
@@ -103,8 +105,8 @@ func (p *People) all(ctx context.Context, account ref.Scope, kind ref.Kind) ([]d
 		if err != nil {
 			return nil, fmt.Errorf("read the account's %ss: %w", kind, err)
 		}
-		if e := grants.Decoded(saved); e != nil {
-			out = append(out, doc{saved, e})
+		if d := decoded(saved); d.of != nil {
+			out = append(out, d)
 		}
 	}
 	return out, nil

@@ -21,6 +21,24 @@ type change struct {
 // rewritten is a document with other values: those that nobody changes stay as they
 // were written. Of none it is a new one.
 func rewritten(kind ref.Kind, old []byte, changes ...change) ([]byte, error) {
+	return edited(kind, old, func(body *yaml.Node) error {
+		for _, c := range changes {
+			if c.value == nil {
+				drop(body, c.key)
+				continue
+			}
+			var v yaml.Node
+			if err := v.Encode(c.value); err != nil {
+				return fmt.Errorf("write %s of the %s: %w", c.key, kind, err)
+			}
+			put(body, c.key, &v)
+		}
+		return nil
+	})
+}
+
+// edited is a document whose body is changed.
+func edited(kind ref.Kind, old []byte, change func(body *yaml.Node) error) ([]byte, error) {
 	var root yaml.Node
 	if err := yaml.Unmarshal(old, &root); err != nil {
 		return nil, fmt.Errorf("read the %s as it was saved: %w", kind, err)
@@ -33,17 +51,9 @@ func rewritten(kind ref.Kind, old []byte, changes ...change) ([]byte, error) {
 		body = &yaml.Node{Kind: yaml.MappingNode}
 		put(root.Content[0], string(kind), body)
 	}
-	body.Style = 0
-	for _, c := range changes {
-		if c.value == nil {
-			drop(body, c.key)
-			continue
-		}
-		var v yaml.Node
-		if err := v.Encode(c.value); err != nil {
-			return nil, fmt.Errorf("write %s of the %s: %w", c.key, kind, err)
-		}
-		put(body, c.key, &v)
+	root.Content[0].Style, body.Style = 0, 0 // one key a line
+	if err := change(body); err != nil {
+		return nil, err
 	}
 	var out bytes.Buffer
 	e := yaml.NewEncoder(&out)
