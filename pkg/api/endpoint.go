@@ -82,7 +82,7 @@ func register[I, O any](s *Server, op huma.Operation, f func(context.Context, *I
 		op := op // the framework completes it
 		wrong := map[string]*huma.MediaType{"application/json": {Schema: schemaOf[Problem](api)}}
 		if ofSCIM(op.Path) {
-			wrong = map[string]*huma.MediaType{scim.MediaType: {Schema: schemaOf[SCIMProblem](api)}}
+			wrong = map[string]*huma.MediaType{scim.MediaType: {Schema: schemaOf[scimProblem](api)}}
 		}
 		op.Responses = map[string]*huma.Response{"default": {Description: "What went wrong", Content: wrong}}
 		huma.Register(api, op, func(ctx context.Context, in *I) (*O, error) {
@@ -91,7 +91,7 @@ func register[I, O any](s *Server, op huma.Operation, f func(context.Context, *I
 			case err == nil:
 				return out, nil
 			case ofSCIM(op.Path):
-				return nil, scimProblem(s.problem(ctx, err), err)
+				return nil, asSCIM(s.problem(ctx, err), err)
 			}
 			return nil, s.problem(ctx, err)
 		})

@@ -119,7 +119,7 @@ func (s *Server) refuse(w http.ResponseWriter, r *http.Request, err error) {
 	unread(w, r)
 	body, mediaType := any(p), "application/json"
 	if ofSCIM(r.URL.Path) {
-		body, mediaType = scimProblem(p, err), scim.MediaType
+		body, mediaType = asSCIM(p, err), scim.MediaType
 	}
 	w.Header().Set("Content-Type", mediaType)
 	w.WriteHeader(p.GetStatus())
@@ -168,7 +168,7 @@ func asProblem(ctx huma.Context, _ string, v any) (any, error) {
 	}
 	if ofSCIM(ctx.URL().Path) {
 		ctx.SetHeader("Content-Type", scim.MediaType)
-		return scimProblem(p, nil), nil
+		return asSCIM(p, nil), nil
 	}
 	ctx.SetHeader("Content-Type", "application/json")
 	return p, nil

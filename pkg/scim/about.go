@@ -117,38 +117,3 @@ func Named(all []Object, id string) (Object, bool) {
 	}
 	return all[i], true
 }
-
-// Only gives the attributes of a resource that are asked for: all, or some, or all
-// but some (RFC 7644, 3.9). What tells the resource from others is always given.
-func Only(o Object, some, without string) Object {
-	wanted, unwanted := names(some), names(without)
-	if len(wanted) == 0 && len(unwanted) == 0 {
-		return o
-	}
-	out := Object{}
-	for name, v := range o {
-		always := name == "id" || name == "schemas"
-		if always || len(wanted) > 0 && slices.Contains(wanted, name) || len(wanted) == 0 && !slices.Contains(unwanted, name) {
-			out[name] = v
-		}
-	}
-	return out
-}
-
-// names reads a list of attributes. Of one within another the other is meant where
-// it is wanted, and none where it isn't.
-func names(list string) []string {
-	var out []string
-	for one := range strings.SplitSeq(list, ",") {
-		one = strings.TrimSpace(one)
-		for _, schema := range []string{UserSchema, GroupSchema} {
-			if len(one) > len(schema) && strings.EqualFold(one[:len(schema)], schema) {
-				one = one[len(schema)+1:]
-			}
-		}
-		if name, _, _ := strings.Cut(one, "."); name != "" {
-			out = append(out, spelling(name))
-		}
-	}
-	return out
-}

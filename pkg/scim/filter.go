@@ -24,14 +24,42 @@ func ParseFilter(raw string) (Filter, error) {
 	if err != nil {
 		return Filter{}, refuse(InvalidFilter, "the filter can't be read; want one such as userName eq \"ada@example.com\"")
 	}
+	spell(e)
 	return Filter{e}, nil
+}
+
+// spell spells the names and the operators of an expression as the schemas do, once:
+// it is asked of many.
+func spell(e filter.Expression) {
+	switch e := e.(type) {
+	case *filter.LogicalExpression:
+		e.Operator = filter.LogicalOperator(strings.ToLower(string(e.Operator)))
+		spell(e.Left)
+		spell(e.Right)
+	case *filter.NotExpression:
+		spell(e.Expression)
+	case *filter.ValuePath:
+		spellPath(&e.AttributePath)
+		spell(e.ValueFilter)
+	case *filter.AttributeExpression:
+		e.Operator = filter.CompareOperator(strings.ToLower(string(e.Operator)))
+		spellPath(&e.AttributePath)
+	}
+}
+
+func spellPath(p *filter.AttributePath) {
+	p.AttributeName = spelling(p.AttributeName)
+	if p.SubAttribute != nil {
+		sub := spelling(*p.SubAttribute)
+		p.SubAttribute = &sub
+	}
 }
 
 // Equals is the value that an attribute must have by a filter that says nothing
 // else; false: it says something else.
 func (f Filter) Equals(name string) (string, bool) {
 	e, ok := f.of.(*filter.AttributeExpression)
-	if !ok || !strings.EqualFold(string(e.Operator), "eq") || e.AttributePath.SubAttribute != nil || !strings.EqualFold(e.AttributePath.AttributeName, name) {
+	if !ok || e.Operator != filter.EQ || e.AttributePath.SubAttribute != nil || e.AttributePath.AttributeName != name {
 		return "", false
 	}
 	v, ok := e.CompareValue.(string)
@@ -44,7 +72,7 @@ func (f Filter) Has(o Object) bool { return f.of == nil || holds(f.of, o) }
 func holds(e filter.Expression, o map[string]any) bool {
 	switch e := e.(type) {
 	case *filter.LogicalExpression:
-		if strings.EqualFold(string(e.Operator), "or") {
+		if e.Operator == filter.OR {
 			return holds(e.Left, o) || holds(e.Right, o)
 		}
 		return holds(e.Left, o) && holds(e.Right, o)
@@ -76,7 +104,7 @@ func valuesAt(o map[string]any, path filter.AttributePath) []any {
 			out = append(out, v)
 		}
 	}
-	add(o[spelling(path.AttributeName)])
+	add(o[path.AttributeName])
 	if path.SubAttribute == nil {
 		return out
 	}
@@ -84,16 +112,19 @@ func valuesAt(o map[string]any, path filter.AttributePath) []any {
 	out = nil
 	for _, v := range within {
 		if m, ok := v.(map[string]any); ok {
-			add(m[spelling(*path.SubAttribute)])
+			add(m[*path.SubAttribute])
 		}
 	}
 	return out
 }
 
 func compares(e *filter.AttributeExpression, o map[string]any) bool {
+	op := e.Operator
+	exact := e.AttributePath.AttributeName == "id" || e.AttributePath.AttributeName == "externalId"
+	if have, ok := o[e.AttributePath.AttributeName].(string); ok && e.AttributePath.SubAttribute == nil && op == filter.EQ {
+		return compare(op, have, e.CompareValue, exact) // asked of each member of a group, for each operation of a patch
+	}
 	found := valuesAt(o, e.AttributePath)
-	op := filter.CompareOperator(strings.ToLower(string(e.Operator)))
-	exact := strings.EqualFold(e.AttributePath.AttributeName, "id") || strings.EqualFold(e.AttributePath.AttributeName, "externalId")
 	switch op {
 	case filter.PR:
 		return len(found) > 0
@@ -131,12 +162,13 @@ func compare(op filter.CompareOperator, have, want any, exact bool) bool {
 		if !ok {
 			return false
 		}
+		if op == filter.EQ {
+			return have == want || !exact && strings.EqualFold(have, want)
+		}
 		if !exact {
 			have, want = strings.ToLower(have), strings.ToLower(want)
 		}
 		switch op {
-		case filter.EQ:
-			return have == want
 		case filter.CO:
 			return strings.Contains(have, want)
 		case filter.SW:

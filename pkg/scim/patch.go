@@ -83,6 +83,12 @@ func parsePath(text string) (*filter.Path, error) {
 	if err != nil {
 		return nil, refuse(InvalidPath, "the path %.100q can't be read", text)
 	}
+	spellPath(&p.AttributePath)
+	spell(p.ValueExpression)
+	if p.SubAttribute != nil {
+		sub := spelling(*p.SubAttribute)
+		p.SubAttribute = &sub
+	}
 	return &p, nil
 }
 
@@ -130,12 +136,9 @@ func (op operation) at(o map[string]any, path filter.Path, value any) error {
 	if uri := path.AttributePath.URI(); uri != "" && !strings.EqualFold(uri, UserSchema) && !strings.EqualFold(uri, GroupSchema) {
 		return nil // an extension, of which nothing is kept
 	}
-	name, sub := spelling(path.AttributePath.AttributeName), ""
-	if path.AttributePath.SubAttribute != nil {
-		sub = spelling(*path.AttributePath.SubAttribute)
-	}
+	name, sub := path.AttributePath.AttributeName, path.AttributePath.SubAttributeName()
 	if path.SubAttribute != nil {
-		sub = spelling(*path.SubAttribute)
+		sub = *path.SubAttribute
 	}
 	if readOnly(name) {
 		return nil
@@ -278,10 +281,10 @@ func (op operation) among(o map[string]any, name, sub string, which filter.Expre
 		return nil
 	}
 	e, ok := which.(*filter.AttributeExpression)
-	if !ok || !strings.EqualFold(string(e.Operator), "eq") {
+	if !ok || e.Operator != filter.EQ {
 		return refuse(NoTarget, "%s has no such value", name)
 	}
-	one := map[string]any{spelling(e.AttributePath.AttributeName): e.CompareValue}
+	one := map[string]any{e.AttributePath.AttributeName: e.CompareValue}
 	if sub != "" {
 		one[sub] = value
 	} else if into, ok := value.(map[string]any); ok {

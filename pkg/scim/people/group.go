@@ -35,7 +35,11 @@ func groupID(display string) string {
 	if id == "" {
 		return fmt.Sprintf("group_%x", sha256.Sum256([]byte(display)))[:18]
 	}
-	return id[:min(len(id), maxGroupID)]
+	id = id[:min(len(id), maxGroupID)]
+	if ref.CheckID(ref.UserGroup, id) != nil { // a word that means something in pipelines
+		return "group_" + id
+	}
+	return id
 }
 
 func groupOf(d doc) scim.Group {
@@ -119,7 +123,7 @@ func (p *People) CreateGroup(ctx context.Context, a Asker, g scim.Group) (scim.G
 		}
 		id := groupID(g.DisplayName)
 		for g.ID = id; ; {
-			if _, err := p.Store.Entity(ctx, groupKey(a.account(), g.ID)); fault.Is(err, fault.NotFound) {
+			if _, err := p.store.Entity(ctx, groupKey(a.account(), g.ID)); fault.Is(err, fault.NotFound) {
 				break
 			} else if err != nil {
 				return err
@@ -210,7 +214,7 @@ func (p *People) known(ctx context.Context, a Asker, members, before []string) e
 	}
 	const some = 100
 	for part := range slices.Chunk(keys, some) {
-		found, err := p.Store.EntitiesAt(ctx, part)
+		found, err := p.store.EntitiesAt(ctx, part)
 		if err != nil {
 			return err
 		}

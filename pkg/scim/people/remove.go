@@ -2,11 +2,11 @@ package people
 
 import (
 	"context"
+	"errors"
 	"strings"
 
 	"go.yaml.in/yaml/v3"
 
-	"github.com/slipway-cd/slipway/pkg/catalog"
 	"github.com/slipway-cd/slipway/pkg/entity"
 	"github.com/slipway-cd/slipway/pkg/fault"
 	"github.com/slipway-cd/slipway/pkg/ref"
@@ -59,13 +59,17 @@ func (p *People) RemoveGroup(ctx context.Context, a Asker, id string) error {
 	if changed != nil {
 		return changed
 	}
-	return fault.Wrap(err, "the group has no members any more, and stays")
+	stays := fault.Wrap(err, "the group has no members any more, and stays")
+	if why, ok := errors.AsType[*fault.Error](err); ok {
+		stays = stays.With(why.Details...)
+	}
+	return stays
 }
 
 // remove deletes a document, of whatever version.
 func (p *People) remove(ctx context.Context, a Asker, key store.EntityKey) error {
 	return p.settled(ctx, a, func(int64) error {
-		err := p.Catalog.Delete(ctx, key, catalog.AnyVersion, a.Author, catalog.Deleter{By: &a.By, Directory: true})
+		err := p.discard(ctx, key, a.By, a.Author)
 		if fault.Is(err, fault.NotFound) {
 			return nil // somebody was faster
 		}
@@ -77,7 +81,7 @@ func (p *People) remove(ctx context.Context, a Asker, key store.EntityKey) error
 func (p *People) unassign(ctx context.Context, a Asker, named store.EntityKey) error {
 	var found []store.EntityKey
 	for page := (store.Page{Limit: store.MaxPage}); ; {
-		list, next, err := p.Store.Referrers(ctx, named, page)
+		list, next, err := p.store.Referrers(ctx, named, page)
 		if err != nil {
 			return err
 		}
@@ -102,13 +106,13 @@ func (p *People) unassign(ctx context.Context, a Asker, named store.EntityKey) e
 // their projects: a new user of that name isn't in them.
 func (p *People) leave(ctx context.Context, a Asker, user doc) error {
 	scopes := []ref.Scope{a.account()}
-	for org, err := range store.All(ctx, p.Store, a.account(), ref.Organization, "") {
+	for org, err := range store.All(ctx, p.store, a.account(), ref.Organization, "") {
 		if err != nil {
 			return err
 		}
 		in := ref.Scope{Account: a.account().Account, Org: org.Key.ID}
 		scopes = append(scopes, in)
-		for project, err := range store.All(ctx, p.Store, in, ref.Project, "") {
+		for project, err := range store.All(ctx, p.store, in, ref.Project, "") {
 			if err != nil {
 				return err
 			}
@@ -140,7 +144,7 @@ func hasUser(g *entity.UserGroup, user doc) bool {
 // Slipway's own to do.
 func (p *People) without(ctx context.Context, a Asker, key store.EntityKey, user doc) error {
 	return p.settled(ctx, a, func(int64) error {
-		saved, err := p.Store.Entity(ctx, key)
+		saved, err := p.store.Entity(ctx, key)
 		if fault.Is(err, fault.NotFound) {
 			return nil
 		}
@@ -151,8 +155,7 @@ func (p *People) without(ctx context.Context, a Asker, key store.EntityKey, user
 		if err != nil {
 			return err
 		}
-		_, err = p.Catalog.Save(ctx, catalog.Draft{Scope: key.Scope, YAML: text, Version: saved.Version}, a.Author)
-		return err
+		return p.write(ctx, Document{Scope: key.Scope, Text: text, Version: saved.Version}, a.Author)
 	})
 }
 

@@ -122,7 +122,7 @@ func nameOf(display, id string) (name, sent string) {
 	if ref.CheckName(display) == nil {
 		return display, ""
 	}
-	name = strings.Join(strings.Fields(unnamed.ReplaceAllString(display, " ")), " ")
+	name = strings.Join(strings.Fields(unnamed.ReplaceAllString(display, "")), " ")
 	if ref.CheckName(name) != nil {
 		name = id
 	}

@@ -107,7 +107,7 @@ func (p *People) CreateUser(ctx context.Context, a Asker, u scim.User) (scim.Use
 			return p.writeUser(ctx, a, asOf, u, over.saved)
 		}
 		for _, id := range sso.Identifiers(u.Email) {
-			if _, err := p.Store.Entity(ctx, userKey(a.account(), id)); !fault.Is(err, fault.NotFound) {
+			if _, err := p.store.Entity(ctx, userKey(a.account(), id)); !fault.Is(err, fault.NotFound) {
 				if err != nil {
 					return err
 				}
