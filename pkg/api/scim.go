@@ -94,6 +94,10 @@ func part[T any](in scim.Search, all []T) ([]T, int) {
 	return list[:min(max(in.Count, 0), scim.MostFound, len(list))], from
 }
 
+// mostMembers is how many members the groups of an answer have together, unless there is
+// but one. What is behind them is asked for by another startIndex.
+const mostMembers = 10_000
+
 func asking(ctx context.Context) people.Asker {
 	return people.Asker{By: asker(ctx), Author: author(ctx)}
 }
@@ -328,9 +332,17 @@ func (s *directories) findGroups(ctx context.Context, in *searchesGroups) (*scim
 		return nil, err
 	}
 	some, from := part(in.Search, all)
-	out := make([]scim.Object, len(some))
-	for i, g := range some {
-		out[i] = in.Only(g.Object(base(in.Place)))
+	var out []scim.Object
+	members := 0
+	for _, g := range some {
+		o := in.Only(g.Object(base(in.Place)))
+		if _, told := o["members"]; told {
+			members += len(g.Members)
+		}
+		if len(out) > 0 && members > mostMembers {
+			break
+		}
+		out = append(out, o)
 	}
 	return answered(http.StatusOK, scim.List(out, len(all), from)), nil
 }
