@@ -48,16 +48,11 @@ func (a *app) auditList(ctx context.Context, of apiclient.AuditChoice, limit int
 	if err != nil {
 		return err
 	}
-	given := a.caller.changed("org") || a.caller.changed("project")
-	if given {
-		of.Scope = scope
+	of.Newest = limit > 0
+	if a.caller.changed("org") || a.caller.changed("project") {
+		of.Newest, of.Scope = true, scope
 	}
-	all, err := apiclient.All(limit, func(p apiclient.Page) ([]audit.Record, string, error) {
-		if !given && limit == 0 && of == (apiclient.AuditChoice{}) {
-			return client.Audit(ctx, p)
-		}
-		return client.AuditNewest(ctx, of, p)
-	})
+	all, err := apiclient.All(limit, func(p apiclient.Page) ([]audit.Record, string, error) { return client.Audit(ctx, of, p) })
 	if err != nil {
 		return err
 	}
@@ -80,7 +75,7 @@ func (a *app) auditVerify(ctx context.Context) error {
 	var v audit.Verifier
 	var last audit.Record
 	_, err = apiclient.All(0, func(p apiclient.Page) ([]audit.Record, string, error) {
-		part, next, err := client.Audit(ctx, p)
+		part, next, err := client.Audit(ctx, apiclient.AuditChoice{}, p)
 		for _, r := range part {
 			if err := v.Check(r); err != nil {
 				return nil, "", fault.New(fault.Conflict, "the audit trail is broken: %w", err)

@@ -29,7 +29,9 @@ const said = (action: string) => action.toLowerCase().replaceAll("_", " ");
 export function Audit() {
   const { scope } = usePlace();
   const { from, to, actor, action, kind, id } = useSearch({ strict: false }) as Filter;
-  const chosen = [from && `from ${from}`, to && `to ${to}`, actor && `by ${actor}`, action && said(action), kind, id].filter(Boolean).join(", ");
+  const chosen = [from && `from ${from}`, to && `to ${to}`, actor && `by ${actor}`, action && said(action), kind, id]
+    .filter(Boolean)
+    .join(", ");
   return (
     <main id="main">
       <Title text="Audit trail" />
