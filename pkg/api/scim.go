@@ -302,10 +302,11 @@ func userIn(body []byte) (scim.User, error) {
 }
 
 func (s *directories) putUser(ctx context.Context, in *changesUser) (*scimAnswer, error) {
-	u, err := userIn(in.RawBody)
-	if err == nil {
-		u, err = s.People.ChangeUser(ctx, asking(ctx), in.ID, func(scim.User) (scim.User, error) { return u, nil })
+	o, err := scim.Parse(in.RawBody)
+	if err != nil {
+		return nil, err
 	}
+	u, err := s.People.ChangeUser(ctx, asking(ctx), in.ID, func(was scim.User) (scim.User, error) { return was.Replaced(o) })
 	return answered(http.StatusOK, u.Object(base(in.Place))), err
 }
 

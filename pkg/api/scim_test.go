@@ -2,11 +2,14 @@ package api_test
 
 import (
 	"bytes"
+	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"net/http"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -180,6 +183,50 @@ func TestADirectoryProvisionsUsers(t *testing.T) {
 			d.scim("PATCH", "/Users/bo_example_com", `{"Operations":[{"op":"replace","path":"active","value":"True"}]}`).want(200, nil)
 			as().want(401, nil) // it doesn't come back
 		})
+	}
+}
+
+// TestWhatBrokeOffGoesOn: when the tokens of who is disabled couldn't be ended, the
+// directory is told, and its next try ends them. Who is disabled stays so when all else
+// is said anew.
+func TestWhatBrokeOffGoesOn(t *testing.T) {
+	t.Parallel()
+	d := newDirectory(t)
+	told := d.cfg.Catalog.Saved
+	broken := true
+	d.cfg.Catalog.Saved = func(ctx context.Context, keys ...store.EntityKey) error {
+		if broken {
+			return errors.New("no power")
+		}
+		return told(ctx, keys...)
+	}
+	broken = false
+	d.scim("POST", "/Users", `{"userName":"bo@example.com"}`).want(201, nil)
+	user := store.EntityKey{Scope: ref.Scope{Account: "default"}, Kind: ref.User, ID: "bo_example_com"}
+	d.mint(access.Grant{Kind: store.TokenUser, Scope: user.Scope, Name: "bo", Actor: "bo", Principal: user})
+	live := func() bool {
+		all, err := d.store.ListTokens(t.Context(), "default", store.TokenUser)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return slices.ContainsFunc(all, func(t store.AccessToken) bool { return t.Principal == user && !t.Revoked })
+	}
+	const off = `{"Operations":[{"op":"replace","path":"active","value":false}]}`
+	broken = true
+	d.scim("PATCH", "/Users/bo_example_com", off).refused(500, "")
+	broken = false
+	if !live() {
+		t.Fatal("the token has ended although nobody was told")
+	}
+	before := d.version(ref.User, "bo_example_com")
+	d.scim("PATCH", "/Users/bo_example_com", off).want(200, nil)
+	if live() || d.version(ref.User, "bo_example_com") != before {
+		t.Errorf("the token lives: %t; the document was written %d times", live(), d.version(ref.User, "bo_example_com")-before)
+	}
+	var u map[string]any
+	d.scim("PUT", "/Users/bo_example_com", `{"userName":"bo@example.com","displayName":"Bo"}`).want(200, &u)
+	if u["active"] != false {
+		t.Errorf("the user is %v", u)
 	}
 }
 

@@ -129,7 +129,7 @@ func (c *Catalog) Save(ctx context.Context, d Draft, by audit.Author) (Result, e
 		if (d.Version == AnyVersion || p.asOf != nil) && d.AsOf == nil && fault.Is(err, fault.StaleVersion) {
 			continue // somebody else's save came first; ours is the last, or is judged again
 		}
-		if err == nil && p.change != Unchanged {
+		if err == nil && (p.change != Unchanged || p.entity.Kind == ref.User) { // whose tokens may not all have ended the last time
 			err = c.tell(ctx, p.next.Key)
 		}
 		return p.result(), err

@@ -195,6 +195,16 @@ func values(o map[string]any, name string) ([]map[string]any, error) {
 	return out, nil
 }
 
+// Replaced is the user after all of it is said anew. Who is disabled stays so, unless it
+// is said that the user is active.
+func (u User) Replaced(o Object) (User, error) {
+	next, err := UserOf(o)
+	if o["active"] == nil {
+		next.Active = u.Active
+	}
+	return next, err
+}
+
 // Patched is the user after a patch. What was made of other attributes goes on being
 // made of them: a name for people of the parts of a name, and a mail address of the
 // userName.

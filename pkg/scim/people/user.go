@@ -151,8 +151,11 @@ func (p *People) ChangeUser(ctx context.Context, a Asker, id string, to func(sci
 			return err
 		}
 		u.ID, u.Created, u.Modified = was.ID, was.Created, was.Modified
-		if u == was {
+		switch {
+		case u == was && u.Active:
 			return nil
+		case u == was: // what ends the tokens of who is disabled may have broken off before
+			return p.save(ctx, a, asOf, d.saved.YAML, d.saved.Version)
 		}
 		if !same(u, was) || !strings.EqualFold(u.Email, was.Email) || !strings.EqualFold(u.UserName, was.UserName) {
 			if err := p.free(ctx, a, u); err != nil {
