@@ -14,11 +14,25 @@ import (
 
 func auditCommand(a *app) *cobra.Command {
 	c := &cobra.Command{Use: "audit", Short: "Read and verify the audit trail", GroupID: groupAdmin}
+	var of apiclient.AuditChoice
+	limit := 0
+	list := &cobra.Command{
+		Use: "list", Short: "List the records: all of the account, oldest first, or those that flags choose, newest first", Args: cobra.NoArgs,
+		Long: "List gives all records of the account, oldest first. With a flag that chooses some it gives those, newest first. --org and --project choose, too, and\n" +
+			"take core_audit_view there alone.",
+		Example: "  slipway audit list --from 2026-11-01 --kind pipeline --id deploy\n  slipway audit list --org retail --project web --actor ada --limit 20",
+		RunE:    func(c *cobra.Command, _ []string) error { return a.auditList(c.Context(), of, limit) },
+	}
+	f := list.Flags()
+	f.StringVar(&of.From, "from", "", "of this time and later: 2026-11-28T15:04:05Z, or a day in UTC")
+	f.StringVar(&of.To, "to", "", "of before this time, or until the end of this day")
+	f.StringVar(&of.Actor, "actor", "", "what this one did")
+	f.StringVar(&of.Action, "action", "", "of this sort, e.g. UPDATE")
+	f.StringVar(&of.Kind, "kind", "", "of what was changed: a kind of document, execution, token, ...")
+	f.StringVar(&of.ID, "id", "", "of what was changed")
+	f.IntVar(&limit, "limit", 0, "at most so many, newest first; 0: all")
 	c.AddCommand(
-		&cobra.Command{
-			Use: "list", Short: "List the records, oldest first", Args: cobra.NoArgs,
-			RunE: func(c *cobra.Command, _ []string) error { return a.auditList(c.Context()) },
-		},
+		list,
 		&cobra.Command{
 			Use: "verify", Short: "Check that no record was changed or removed", Args: cobra.NoArgs,
 			Long: "Verify reads the whole trail and recomputes the chain of hashes. Keep the last hash that it says: a trail that\n" +
@@ -29,12 +43,16 @@ func auditCommand(a *app) *cobra.Command {
 	return c
 }
 
-func (a *app) auditList(ctx context.Context) error {
-	client, _, err := a.caller.connect()
+func (a *app) auditList(ctx context.Context, of apiclient.AuditChoice, limit int) error {
+	client, scope, err := a.caller.connect()
 	if err != nil {
 		return err
 	}
-	all, err := apiclient.All(0, func(p apiclient.Page) ([]audit.Record, string, error) { return client.Audit(ctx, p) })
+	of.Newest = limit > 0
+	if a.caller.changed("org") || a.caller.changed("project") {
+		of.Newest, of.Scope = true, scope
+	}
+	all, err := apiclient.All(limit, func(p apiclient.Page) ([]audit.Record, string, error) { return client.Audit(ctx, of, p) })
 	if err != nil {
 		return err
 	}
@@ -57,7 +75,7 @@ func (a *app) auditVerify(ctx context.Context) error {
 	var v audit.Verifier
 	var last audit.Record
 	_, err = apiclient.All(0, func(p apiclient.Page) ([]audit.Record, string, error) {
-		part, next, err := client.Audit(ctx, p)
+		part, next, err := client.Audit(ctx, apiclient.AuditChoice{}, p)
 		for _, r := range part {
 			if err := v.Check(r); err != nil {
 				return nil, "", fault.New(fault.Conflict, "the audit trail is broken: %w", err)

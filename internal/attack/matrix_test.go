@@ -33,7 +33,11 @@ type row struct {
 
 // rows has each operation of the API.
 func rows() map[string]row {
-	const approval = `{"action":"APPROVE"}`
+	const (
+		approval  = `{"action":"APPROVE"}`
+		scimUser  = `{"userName":"eve@example.com"}`
+		scimPatch = `{"Operations":[{"op":"replace","path":"displayName","value":"x"}]}`
+	)
 	return map[string]row{
 		"readApprovalLink":               {proof: "internal/e2e/approvers_test.go: TestApprovalLinks; pkg/api/access_test.go: TestLinksAreKnownOrRefused"},
 		"answerApprovalLink":             {body: approval, proof: "internal/e2e/approvers_test.go: TestApprovalLinks; pkg/api/access_test.go: TestLinksAreKnownOrRefused"},
@@ -151,6 +155,23 @@ func rows() map[string]row {
 		"testConnectorDocument":          {body: echo},
 		"getConnectorTest":               {},
 		"setStableTemplate":              {body: `{"versionLabel":"v1"}`},
+		"listScimUsers":                  {},
+		"createScimUser":                 {body: scimUser},
+		"getScimUser":                    {},
+		"putScimUser":                    {body: scimUser},
+		"patchScimUser":                  {body: scimPatch},
+		"deleteScimUser":                 {},
+		"listScimGroups":                 {},
+		"createScimGroup":                {body: `{"displayName":"Ops"}`},
+		"getScimGroup":                   {},
+		"putScimGroup":                   {body: `{"displayName":"Ops"}`},
+		"patchScimGroup":                 {body: scimPatch},
+		"deleteScimGroup":                {},
+		"getScimConfig":                  {},
+		"listScimResourceTypes":          {},
+		"getScimResourceType":            {},
+		"listScimSchemas":                {},
+		"getScimSchema":                  {},
 		"loginByToken":                   {body: `{"token":"x"}`, proof: "pkg/api/sessions_test.go: TestSessionsComeFromTheConsoleAlone; pkg/api/sessions_test.go: TestWhereSessionsAreOpened"},
 		"loginByLink":                    {body: `{"code":"x"}`, proof: "pkg/api/login_link_test.go: TestALoginLinkOpensOneSession; pkg/api/login_link_test.go: TestWhatALoginLinkDoesNotOpen"},
 		"makeLoginLink":                  {proof: "pkg/api/login_link_test.go: TestWhatALoginLinkDoesNotOpen"},
@@ -354,7 +375,7 @@ func (p *plane) value(o operation, name string) string {
 	}
 	return map[string]string{
 		"kind": "pipeline", "id": "echo", "pipeline": "echo", "node": "e", "service": "web", "trigger": "t", "host": "github",
-		"action": "pipeline.run", "user": "eve",
+		"action": "pipeline.run", "user": "eve", "account": "default",
 		"org": "default", "project": "web", "orgIdentifier": "default", "projectIdentifier": "web", "path": "/x",
 	}[name]
 }
@@ -386,7 +407,7 @@ func (p *plane) target(o operation, changed, to string) string {
 
 func (o operation) contentType() string {
 	if o.RequestBody != nil {
-		for _, t := range []string{"application/json", "application/yaml", "application/octet-stream"} {
+		for _, t := range []string{"application/json", "application/yaml", "application/scim+json", "application/octet-stream"} {
 			if _, ok := o.RequestBody.Content[t]; ok {
 				return t
 			}
@@ -492,7 +513,7 @@ func TestTokens(t *testing.T) {
 				wrong := p.delegate
 				if o.delegates() {
 					others, wrong = map[string]string{"another delegate's token": otherDelegate}, p.admin
-				} else if strings.Contains(o.path, "{execution}") || strings.Contains(o.path, "{token}") { // by their ids; all else is in its own account
+				} else if strings.Contains(o.path, "{execution}") || strings.Contains(o.path, "{token}") || strings.Contains(o.path, "{account}") { // by their ids; all else is in its own account
 					try("another account's token", "Bearer "+otherAccount, "", 403, 404)
 				}
 				try("the other sort of token", "Bearer "+wrong, "", 403)

@@ -125,7 +125,9 @@ func secretsWhereverTheyMayBeNamed(t *testing.T, start func(testing.TB) *e2e.Ser
 			t.Errorf("%q isn't in the script's log:\n%s", want, said)
 		}
 	}
-	all, err := apiclient.All(0, func(p apiclient.Page) ([]audit.Record, string, error) { return client.Audit(t.Context(), p) })
+	all, err := apiclient.All(0, func(p apiclient.Page) ([]audit.Record, string, error) {
+		return client.Audit(t.Context(), apiclient.AuditChoice{}, p)
+	})
 	if err != nil {
 		t.Fatal(err)
 	}

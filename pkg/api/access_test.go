@@ -49,7 +49,10 @@ func TestEveryEndpointWantsAToken(t *testing.T) {
 	s := setup(t)
 	for _, e := range endpoints(t, s) {
 		for _, token := range []string{"", "Bearer x", "Bearer pat.default.nobody.guess", "Basic " + s.token} {
-			if p := s.ask(e[0], e[1], "{}", "Authorization", token).problem(401); p.Code != fault.Unauthenticated {
+			a := s.ask(e[0], e[1], "{}", "Authorization", token)
+			if strings.HasPrefix(e[1], "/scim/") { // which has bodies of its own
+				a.refused(401, "")
+			} else if p := a.problem(401); p.Code != fault.Unauthenticated {
 				t.Errorf("%s %s with %q: code %s", e[0], e[1], token, p.Code)
 			}
 		}
@@ -85,7 +88,10 @@ func TestTokensOpenTheirOwnEndpointsOnly(t *testing.T) {
 		if !strings.HasPrefix(e[1], "/v1/delegate/") {
 			token = delegate
 		}
-		if p := s.ask(e[0], e[1], "{}", "Authorization", "Bearer "+token).problem(403); p.Code != fault.Forbidden {
+		a := s.ask(e[0], e[1], "{}", "Authorization", "Bearer "+token)
+		if strings.HasPrefix(e[1], "/scim/") {
+			a.refused(403, "")
+		} else if p := a.problem(403); p.Code != fault.Forbidden {
 			t.Errorf("%s %s: code %s; want FORBIDDEN", e[0], e[1], p.Code)
 		}
 	}

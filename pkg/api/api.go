@@ -101,6 +101,7 @@ func New(cfg Config) *Server {
 	identityProvider(s)
 	s.triggers()
 	freezes(s)
+	scimEndpoints(s)
 	s.webhooks()
 	if s.Hub != nil {
 		s.mux.HandleFunc("GET /v1/delegate/{id}/socket", s.socket)
@@ -129,7 +130,7 @@ func empty(cfg Config) *Server {
 		Store: cfg.Store, Launch: cfg.Launch, Executions: cfg.Executions, Feed: cfg.Feed, Work: cfg.Work, Now: cfg.Now, Log: cfg.Log, saved: s.saved, kept: s.kept,
 	}
 	s.mux.HandleFunc("/", s.nowhere)
-	s.root = s.identify(s.guard(paced(s.authenticate(s.take(s.project(s.mux))))))
+	s.root = aliased(s.identify(s.guard(paced(s.authenticate(s.take(s.project(s.mux)))))))
 	return s
 }
 

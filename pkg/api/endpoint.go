@@ -11,6 +11,7 @@ import (
 
 	"github.com/slipway-cd/slipway/pkg/access/action"
 	"github.com/slipway-cd/slipway/pkg/access/right"
+	"github.com/slipway-cd/slipway/pkg/scim"
 )
 
 // newAPI makes one of the framework: it serves what is registered with it on mux.
@@ -79,16 +80,20 @@ func exempt[I, O any](s *Server, why action.Exempt, op huma.Operation, f func(co
 func register[I, O any](s *Server, op huma.Operation, f func(context.Context, *I) (*O, error), more ...func(huma.API, *huma.Operation)) {
 	add := func(api huma.API) {
 		op := op // the framework completes it
-		op.Responses = map[string]*huma.Response{"default": {
-			Description: "What went wrong",
-			Content:     map[string]*huma.MediaType{"application/json": {Schema: schemaOf[Problem](api)}},
-		}}
+		wrong := map[string]*huma.MediaType{"application/json": {Schema: schemaOf[Problem](api)}}
+		if ofSCIM(op.Path) {
+			wrong = map[string]*huma.MediaType{scim.MediaType: {Schema: schemaOf[scimProblem](api)}}
+		}
+		op.Responses = map[string]*huma.Response{"default": {Description: "What went wrong", Content: wrong}}
 		huma.Register(api, op, func(ctx context.Context, in *I) (*O, error) {
 			out, err := f(ctx, in)
-			if err != nil {
-				return nil, s.problem(ctx, err)
+			switch {
+			case err == nil:
+				return out, nil
+			case ofSCIM(op.Path):
+				return nil, asSCIM(s.problem(ctx, err), err)
 			}
-			return out, nil
+			return nil, s.problem(ctx, err)
 		})
 		for _, add := range more {
 			add(api, &op)

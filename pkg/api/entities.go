@@ -296,5 +296,5 @@ func (s *documents) deleteEntity(ctx context.Context, in *struct {
 	if err != nil {
 		return nil, err
 	}
-	return nil, s.Catalog.Delete(ctx, key, in.Version, author(ctx))
+	return nil, s.Catalog.Delete(ctx, key, in.Version, author(ctx), deleter(ctx))
 }

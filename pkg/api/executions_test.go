@@ -286,7 +286,7 @@ func TestADecisionIsAuditedWithItsRequest(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	records, _, err := c.Audit(t.Context(), apiclient.Page{})
+	records, _, err := c.Audit(t.Context(), apiclient.AuditChoice{}, apiclient.Page{})
 	if err != nil {
 		t.Fatal(err)
 	}

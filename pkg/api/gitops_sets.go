@@ -163,7 +163,7 @@ func (s *reconciled) deleteSet(ctx context.Context, in *struct {
 	if err != nil {
 		return nil, err
 	}
-	if err := s.Catalog.Delete(ctx, key, in.Version, author(ctx)); err != nil {
+	if err := s.Catalog.Delete(ctx, key, in.Version, author(ctx), deleter(ctx)); err != nil {
 		return nil, err
 	}
 	return &askedAnswer{display.Request{Request: asked}}, nil

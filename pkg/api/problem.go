@@ -10,6 +10,7 @@ import (
 	"github.com/danielgtaylor/huma/v2"
 
 	"github.com/slipway-cd/slipway/pkg/fault"
+	"github.com/slipway-cd/slipway/pkg/scim"
 )
 
 // Problem is the body of every answer that isn't a success.
@@ -116,9 +117,13 @@ func (s *Server) refuse(w http.ResponseWriter, r *http.Request, err error) {
 		w.Header()[name] = values
 	}
 	unread(w, r)
-	w.Header().Set("Content-Type", "application/json")
+	body, mediaType := any(p), "application/json"
+	if ofSCIM(r.URL.Path) {
+		body, mediaType = asSCIM(p, err), scim.MediaType
+	}
+	w.Header().Set("Content-Type", mediaType)
 	w.WriteHeader(p.GetStatus())
-	_ = json.NewEncoder(w).Encode(p) // the caller has gone; nobody is left to tell
+	_ = json.NewEncoder(w).Encode(body) // the caller has gone; nobody is left to tell
 }
 
 // translation lets the framework's own refusals leave with our body and our
@@ -158,9 +163,13 @@ func asProblem(ctx huma.Context, _ string, v any) (any, error) {
 		p.Details = append(p.Details, fault.Detail{Path: d.Location, Severity: "error", Message: d.Message})
 		p.Message += ": " + d.Location + ": " + d.Message
 	}
-	ctx.SetHeader("Content-Type", "application/json")
 	if t, ok := ctx.(*translation); ok {
 		t.status = p.GetStatus()
 	}
+	if ofSCIM(ctx.URL().Path) {
+		ctx.SetHeader("Content-Type", scim.MediaType)
+		return asSCIM(p, nil), nil
+	}
+	ctx.SetHeader("Content-Type", "application/json")
 	return p, nil
 }

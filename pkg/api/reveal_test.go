@@ -142,7 +142,7 @@ func (c *control) say(path string, in any) (int, string) {
 func (c *control) revelations() []audit.Record {
 	c.t.Helper()
 	all, err := apiclient.All(0, func(p apiclient.Page) ([]audit.Record, string, error) {
-		return c.Audit(c.t.Context(), p)
+		return c.Audit(c.t.Context(), apiclient.AuditChoice{}, p)
 	})
 	if err != nil {
 		c.t.Fatal(err)

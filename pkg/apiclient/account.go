@@ -46,9 +46,24 @@ func (c *Client) Delegates(ctx context.Context, scope ref.Scope, p Page) ([]api.
 	return l.Delegates, l.NextPageToken, err
 }
 
-// Audit reads the account's audit trail.
-func (c *Client) Audit(ctx context.Context, p Page) ([]audit.Record, string, error) {
-	l, err := get[api.AuditList](ctx, c, path("audit"), p.in(scoped(ref.Scope{})))
+// AuditChoice says which records are meant, newest first. Its zero value means all of
+// them, oldest first.
+type AuditChoice struct {
+	Newest                            bool
+	Scope                             ref.Scope
+	From, To, Actor, Action, Kind, ID string
+}
+
+// Audit reads the account's audit trail, or what is chosen of it.
+func (c *Client) Audit(ctx context.Context, of AuditChoice, p Page) ([]audit.Record, string, error) {
+	q := p.in(scoped(of.Scope))
+	if of != (AuditChoice{}) {
+		q.Set("newest", "true")
+	}
+	for name, value := range map[string]string{"from": of.From, "to": of.To, "actor": of.Actor, "action": of.Action, "kind": of.Kind, "id": of.ID} {
+		set(q, name, value)
+	}
+	l, err := get[api.AuditList](ctx, c, path("audit"), q)
 	return l.Records, l.NextPageToken, err
 }
 

@@ -125,7 +125,7 @@ func nameOf(f *ast.FuncDecl) string {
 		return f.Name.Name
 	}
 	if of, ok := f.Recv.List[0].Type.(*ast.StarExpr); ok {
-		if name, ok := of.X.(*ast.Ident); ok && slices.Contains([]string{"Server", "station", "documents", "steering"}, name.Name) {
+		if name, ok := of.X.(*ast.Ident); ok && slices.Contains([]string{"Server", "station", "documents", "steering", "directories"}, name.Name) {
 			return "s." + f.Name.Name
 		}
 	}
@@ -193,7 +193,7 @@ func ofService(s *ast.SelectorExpr) string {
 		return ""
 	}
 	switch of.Sel.Name {
-	case "Catalog", "Executions", "Files", "Launch", "Tasks", "Triggers":
+	case "Catalog", "Executions", "Files", "Launch", "People", "Tasks", "Triggers":
 		return of.Sel.Name + "." + s.Sel.Name
 	}
 	return ""

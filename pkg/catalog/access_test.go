@@ -51,7 +51,7 @@ func TestAnAdministratorStaysWhoeverIsRemovedMeanwhile(t *testing.T) {
 	by := audit.Author{Actor: "ann"}
 	for name, remove := range map[string]func(*catalog.Catalog) error{
 		"deleted": func(c *catalog.Catalog) error {
-			return c.Delete(t.Context(), assignment("ann"), catalog.AnyVersion, by)
+			return c.Delete(t.Context(), assignment("ann"), catalog.AnyVersion, by, catalog.Deleter{})
 		},
 		"disabled": func(c *catalog.Catalog) error {
 			_, err := c.Save(t.Context(), catalog.Draft{File: "ann.yaml", Scope: account, YAML: []byte(disabled), Version: catalog.AnyVersion}, by)
@@ -75,7 +75,7 @@ func TestAnAdministratorStaysWhoeverIsRemovedMeanwhile(t *testing.T) {
 				}
 			}
 			watched.do = func() {
-				if err := other.Delete(t.Context(), assignment("bo"), catalog.AnyVersion, by); err != nil {
+				if err := other.Delete(t.Context(), assignment("bo"), catalog.AnyVersion, by, catalog.Deleter{}); err != nil {
 					t.Error(err)
 				}
 			}

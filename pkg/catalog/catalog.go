@@ -75,6 +75,11 @@ type Draft struct {
 	Within ref.Scope
 	// By is who saves it, and so must be allowed to; nil: Slipway itself.
 	By *grants.Caller
+	// Directory: it is what a directory says, which may change what it manages.
+	Directory bool
+	// AsOf is the access version by which who saves it has judged it: once that is
+	// another, nothing is saved, which is fault.StaleVersion. nil: when it is saved.
+	AsOf *int64
 }
 
 // Change says what a save did.
@@ -121,10 +126,10 @@ func (c *Catalog) Save(ctx context.Context, d Draft, by audit.Author) (Result, e
 		if err == nil && p.entity.Kind == ref.Template {
 			err = c.stabilize(ctx, p.next.Key, by)
 		}
-		if (d.Version == AnyVersion || p.asOf != nil) && fault.Is(err, fault.StaleVersion) {
+		if (d.Version == AnyVersion || p.asOf != nil) && d.AsOf == nil && fault.Is(err, fault.StaleVersion) {
 			continue // somebody else's save came first; ours is the last, or is judged again
 		}
-		if err == nil && p.change != Unchanged {
+		if err == nil && (p.change != Unchanged || p.entity.Kind == ref.User) { // whose tokens may not all have ended the last time
 			err = c.tell(ctx, p.next.Key)
 		}
 		return p.result(), err
@@ -199,7 +204,12 @@ func (c *Catalog) fitted(ctx context.Context, r reading, saved Find) (prepared, 
 	if err != nil {
 		return prepared{}, err
 	}
-	if p.asOf, err = asOf(ctx, c.Store, key); err != nil {
+	if p.asOf = d.AsOf; p.asOf == nil {
+		if p.asOf, err = asOf(ctx, c.Store, key); err != nil {
+			return prepared{}, err
+		}
+	}
+	if err := managed(ctx, d, p); err != nil {
 		return prepared{}, err
 	}
 	if err := c.grantable(ctx, d, p); err != nil {
@@ -332,7 +342,7 @@ func (c *Catalog) record(key store.EntityKey, by audit.Author, action audit.Acti
 // Delete deletes an entity of the given version, or of any. fault.Referenced
 // names who still needs it. Of a template it is one version, which may be
 // unnamed if there is no other.
-func (c *Catalog) Delete(ctx context.Context, key store.EntityKey, version int64, by audit.Author) error {
+func (c *Catalog) Delete(ctx context.Context, key store.EntityKey, version int64, by audit.Author, who Deleter) error {
 	if key.Kind == ref.Template {
 		var err error
 		if key, err = c.versionOf(ctx, key); err != nil {
@@ -353,6 +363,9 @@ func (c *Catalog) Delete(ctx context.Context, key store.EntityKey, version int64
 	}
 	judged, err := asOf(ctx, c.Store, key)
 	if err != nil {
+		return err
+	}
+	if err := managed(ctx, Draft{By: who.By, Directory: who.Directory}, prepared{stored: stored}); err != nil {
 		return err
 	}
 	if err := c.keepsAdmin(ctx, key.Scope.Account, prepared{stored: stored}); err != nil {

@@ -19,7 +19,7 @@ func (d roles) user(v yamldoc.Value, e *Entity) *rbac.Person {
 	d.Fields(v, document.Merge(d.own(e), document.Keys{
 		"email":    d.mail(&u.Email),
 		"disabled": d.settled(&u.Disabled),
-	}))
+	}, d.directory(v, &u.Directory, true)))
 	d.Need(v, "identifier", "name")
 	if e.Scope.Org != "" {
 		d.Errorf(v, wrongScope, "users are the account's; want no orgIdentifier, and to save it without --org")

@@ -16,6 +16,8 @@ type UserGroup struct {
 	Users []string
 	Ways  []GroupWay
 	Link  sso.Link // by which an identity provider names the members; zero: Users are they
+	// Directory is what a directory says of the group. One that is linked has none.
+	Directory sso.Directory
 }
 
 // GroupWay is a way in which a group as such is told something.
@@ -35,15 +37,21 @@ func (d settings) userGroup(v yamldoc.Value, e *Entity) *UserGroup {
 				g.Ways = append(g.Ways, d.groupWay(item))
 			}
 		},
-	}, d.linked(v, g)))
+	}, d.linked(v, g), roles(d).directory(v, &g.Directory, false)))
 	d.Need(v, "identifier", "name")
+	if g.Link.Provider != "" { // whose members are those whom the provider names at logins
+		if v.Node.Get("scim") != nil {
+			d.Errorf(document.Child(v, "scim"), document.Ambiguous, "the group is linked to a login provider, which names its members; want the link, or what a directory says over SCIM")
+		}
+		g.Directory = sso.Directory{}
+	}
 	return g
 }
 
 // linked are the keys by which an identity provider names a group's members
 // (semantics/entities §13).
 func (d settings) linked(v yamldoc.Value, g *UserGroup) document.Keys {
-	var on, external yamldoc.Field[bool]
+	var on yamldoc.Field[bool]
 	var typ, provider, id, name yamldoc.Field[string]
 	group := document.Peek(v, "ssoGroupId")
 	if group == "" {
@@ -84,13 +92,6 @@ func (d settings) linked(v yamldoc.Value, g *UserGroup) document.Keys {
 		"linkedSsoDisplayName": unlinked(d.Text(nil)),
 		"ssoGroupId":           unlinked(d.PlainText(&id, "what the provider calls the group")),
 		"ssoGroupName":         unlinked(d.PlainText(&name, "what the provider calls the group")),
-		"externallyManaged": func(at yamldoc.Value) {
-			external = d.Bool(at)
-			d.Plain(at, external.Expr, "true or false")
-			if external.Value && !linked {
-				d.Errorf(at, document.WrongValue, "the group is externally managed, and nothing says by whom; want ssoLinked: true, with linkedSsoId and ssoGroupId")
-			}
-		},
 	}
 }
 

@@ -122,7 +122,7 @@ func TestAPlanIsForgottenWithItsPipeline(t *testing.T) {
 			}
 			names = append(names, p.Root.Children[0].Children[0].Identifier)
 		}
-		if err := c.Delete(t.Context(), store.EntityKey{Scope: scope, Kind: ref.Pipeline, ID: "p"}, catalog.AnyVersion, by); err != nil {
+		if err := c.Delete(t.Context(), store.EntityKey{Scope: scope, Kind: ref.Pipeline, ID: "p"}, catalog.AnyVersion, by, catalog.Deleter{}); err != nil {
 			t.Fatal(err)
 		}
 	}

@@ -2,11 +2,9 @@ package login
 
 import (
 	"context"
-	"crypto/sha256"
 	"errors"
 	"fmt"
 	"net/mail"
-	"regexp"
 	"slices"
 	"strconv"
 	"strings"
@@ -230,7 +228,7 @@ func (d *Desk) join(ctx context.Context, p sso.Provider, c Claims, address, requ
 		return store.EntityKey{}, refuse(Stranger, fmt.Errorf("the claim %s doesn't hold %s", p.JIT.Claim, p.JIT.Value))
 	}
 	scope := ref.Scope{Account: d.Account}
-	for _, id := range identifiers(address) {
+	for _, id := range sso.Identifiers(address) {
 		text, err := yaml.Marshal(map[string]any{"user": map[string]any{"identifier": id, "name": nameOf(c, id), "email": address}})
 		if err != nil {
 			return store.EntityKey{}, fmt.Errorf("write a user: %w", err)
@@ -241,18 +239,6 @@ func (d *Desk) join(ctx context.Context, p sso.Provider, c Claims, address, requ
 		}
 	}
 	return store.EntityKey{}, refuse(Elsewhere, fmt.Errorf("there is a user of each name that could be %s's", shown(address)))
-}
-
-var outside = regexp.MustCompile(`[^0-9a-zA-Z_]`)
-
-// identifiers are those that a new user may have. They have all of the address,
-// so that nobody gets a name that a group already has for somebody else.
-func identifiers(address string) []string {
-	id := outside.ReplaceAllString(address, "_")
-	if len(id) > 100 || id[0] >= '0' && id[0] <= '9' {
-		id = "u_" + id[:min(len(id), 90)]
-	}
-	return []string{id, fmt.Sprintf("%s_%x", id, sha256.Sum256([]byte(address)))[:min(len(id)+13, 128)]}
 }
 
 // nameOf is what people call a new user.

@@ -395,6 +395,17 @@ on("the audit trail is read newest first, and by who did what", async ({ page, l
   await page.keyboard.press("Enter");
   await page.getByText("description: new").first().waitFor();
   assert.deepEqual(await accessible(), []);
+  await page.getByLabel("To", { exact: true }).fill("2020-01-31");
+  await page.getByLabel("To", { exact: true }).press("Enter");
+  await page.getByText("No records match: to 2020-01-31, boat.").waitFor();
+  assert.match(page.url(), /to=%?2?2?2020-01-31/);
+  await page.getByLabel("To", { exact: true }).fill("");
+  await page.getByLabel("To", { exact: true }).press("Enter");
+  await page.getByLabel("From", { exact: true }).fill("2020-01-01");
+  await page.getByLabel("From", { exact: true }).press("Enter");
+  await page.getByText("service boat").nth(1).waitFor();
+  await page.getByLabel("From", { exact: true }).fill("");
+  await page.getByLabel("From", { exact: true }).press("Enter");
   await page.getByLabel("Action").selectOption("DELETE");
   await page.getByText("No records match: delete, boat.").waitFor();
   assert.match(page.url(), /action=DELETE/);

@@ -38,6 +38,167 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/scim/v2/{account}/Groups": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** Find groups that a directory manages */
+        get: operations["listScimGroups"];
+        put?: never;
+        /** Make a group */
+        post: operations["createScimGroup"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/scim/v2/{account}/Groups/{id}": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** Read a group */
+        get: operations["getScimGroup"];
+        /** Say all of a group */
+        put: operations["putScimGroup"];
+        post?: never;
+        /** End a group */
+        delete: operations["deleteScimGroup"];
+        options?: never;
+        head?: never;
+        /** Change a group */
+        patch: operations["patchScimGroup"];
+        trace?: never;
+    };
+    "/scim/v2/{account}/ResourceTypes": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** Say what is provisioned */
+        get: operations["listScimResourceTypes"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/scim/v2/{account}/ResourceTypes/{id}": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** Say what a sort of resource is */
+        get: operations["getScimResourceType"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/scim/v2/{account}/Schemas": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** Say what users and groups have */
+        get: operations["listScimSchemas"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/scim/v2/{account}/Schemas/{id}": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** Say what one of them has */
+        get: operations["getScimSchema"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/scim/v2/{account}/ServiceProviderConfig": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** Say what of SCIM there is */
+        get: operations["getScimConfig"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/scim/v2/{account}/Users": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** Find users whom a directory manages */
+        get: operations["listScimUsers"];
+        put?: never;
+        /** Make a user */
+        post: operations["createScimUser"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/scim/v2/{account}/Users/{id}": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** Read a user */
+        get: operations["getScimUser"];
+        /** Say all of a user */
+        put: operations["putScimUser"];
+        post?: never;
+        /** End a user */
+        delete: operations["deleteScimUser"];
+        options?: never;
+        head?: never;
+        /** Change a user */
+        patch: operations["patchScimUser"];
+        trace?: never;
+    };
     "/v1/access/can": {
         parameters: {
             query?: never;
@@ -97,7 +258,7 @@ export interface paths {
             path?: never;
             cookie?: never;
         };
-        /** Read the account's audit trail, oldest first, or newest first what is chosen of it */
+        /** Read the account's audit trail, oldest first, or newest first what is chosen of it and the caller may see */
         get: operations["listAudit"];
         put?: never;
         post?: never;
@@ -4499,6 +4660,14 @@ export interface components {
             /** @description In the order of saving: what is named before what names it */
             entities: components["schemas"]["SavedEntity"][];
         };
+        ScimProblem: {
+            /** @description A sentence for people */
+            detail: string;
+            schemas: string[] | null;
+            /** @description What is wrong, as RFC 7644 has it */
+            scimType?: string;
+            status: string;
+        };
         Scope: {
             account: string;
             org?: string;
@@ -4958,6 +5127,672 @@ export interface operations {
             };
         };
     };
+    listScimGroups: {
+        parameters: {
+            query?: {
+                /** @description As RFC 7644 has it, e.g. userName eq "ada@example.com" */
+                filter?: string;
+                /** @description The first that is wanted, which counts from 1 */
+                startIndex?: number;
+                /** @description At most so many; over 200 means 200 */
+                count?: number;
+                /** @description Of the resource only these, separated by commas */
+                attributes?: string;
+                /** @description All of the resource but these, e.g. members */
+                excludedAttributes?: string;
+            };
+            header?: never;
+            path: {
+                /** @description The account, which is the token's */
+                account: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description OK */
+            200: {
+                headers: {
+                    Location?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/scim+json": {
+                        [key: string]: unknown;
+                    };
+                };
+            };
+            /** @description What went wrong */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/scim+json": components["schemas"]["ScimProblem"];
+                };
+            };
+        };
+    };
+    createScimGroup: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /** @description The account, which is the token's */
+                account: string;
+            };
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/scim+json": string;
+            };
+        };
+        responses: {
+            /** @description OK */
+            200: {
+                headers: {
+                    Location?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/scim+json": {
+                        [key: string]: unknown;
+                    };
+                };
+            };
+            /** @description What went wrong */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/scim+json": components["schemas"]["ScimProblem"];
+                };
+            };
+        };
+    };
+    getScimGroup: {
+        parameters: {
+            query?: {
+                /** @description Of the resource only these, separated by commas */
+                attributes?: string;
+                /** @description All of the resource but these, e.g. members */
+                excludedAttributes?: string;
+            };
+            header?: never;
+            path: {
+                /** @description The account, which is the token's */
+                account: string;
+                /** @description The identifier of the user, the group or the description */
+                id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description OK */
+            200: {
+                headers: {
+                    Location?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/scim+json": {
+                        [key: string]: unknown;
+                    };
+                };
+            };
+            /** @description What went wrong */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/scim+json": components["schemas"]["ScimProblem"];
+                };
+            };
+        };
+    };
+    putScimGroup: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /** @description The account, which is the token's */
+                account: string;
+                /** @description The identifier of the user, the group or the description */
+                id: string;
+            };
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/scim+json": string;
+            };
+        };
+        responses: {
+            /** @description OK */
+            200: {
+                headers: {
+                    Location?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/scim+json": {
+                        [key: string]: unknown;
+                    };
+                };
+            };
+            /** @description What went wrong */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/scim+json": components["schemas"]["ScimProblem"];
+                };
+            };
+        };
+    };
+    deleteScimGroup: {
+        parameters: {
+            query?: {
+                /** @description Of the resource only these, separated by commas */
+                attributes?: string;
+                /** @description All of the resource but these, e.g. members */
+                excludedAttributes?: string;
+            };
+            header?: never;
+            path: {
+                /** @description The account, which is the token's */
+                account: string;
+                /** @description The identifier of the user, the group or the description */
+                id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description No Content */
+            204: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+            /** @description What went wrong */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/scim+json": components["schemas"]["ScimProblem"];
+                };
+            };
+        };
+    };
+    patchScimGroup: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /** @description The account, which is the token's */
+                account: string;
+                /** @description The identifier of the user, the group or the description */
+                id: string;
+            };
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/scim+json": string;
+            };
+        };
+        responses: {
+            /** @description No Content */
+            204: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+            /** @description What went wrong */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/scim+json": components["schemas"]["ScimProblem"];
+                };
+            };
+        };
+    };
+    listScimResourceTypes: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /** @description The account, which is the token's */
+                account: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description OK */
+            200: {
+                headers: {
+                    Location?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/scim+json": {
+                        [key: string]: unknown;
+                    };
+                };
+            };
+            /** @description What went wrong */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/scim+json": components["schemas"]["ScimProblem"];
+                };
+            };
+        };
+    };
+    getScimResourceType: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /** @description The account, which is the token's */
+                account: string;
+                /** @description The identifier of the user, the group or the description */
+                id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description OK */
+            200: {
+                headers: {
+                    Location?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/scim+json": {
+                        [key: string]: unknown;
+                    };
+                };
+            };
+            /** @description What went wrong */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/scim+json": components["schemas"]["ScimProblem"];
+                };
+            };
+        };
+    };
+    listScimSchemas: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /** @description The account, which is the token's */
+                account: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description OK */
+            200: {
+                headers: {
+                    Location?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/scim+json": {
+                        [key: string]: unknown;
+                    };
+                };
+            };
+            /** @description What went wrong */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/scim+json": components["schemas"]["ScimProblem"];
+                };
+            };
+        };
+    };
+    getScimSchema: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /** @description The account, which is the token's */
+                account: string;
+                /** @description The identifier of the user, the group or the description */
+                id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description OK */
+            200: {
+                headers: {
+                    Location?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/scim+json": {
+                        [key: string]: unknown;
+                    };
+                };
+            };
+            /** @description What went wrong */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/scim+json": components["schemas"]["ScimProblem"];
+                };
+            };
+        };
+    };
+    getScimConfig: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /** @description The account, which is the token's */
+                account: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description OK */
+            200: {
+                headers: {
+                    Location?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/scim+json": {
+                        [key: string]: unknown;
+                    };
+                };
+            };
+            /** @description What went wrong */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/scim+json": components["schemas"]["ScimProblem"];
+                };
+            };
+        };
+    };
+    listScimUsers: {
+        parameters: {
+            query?: {
+                /** @description As RFC 7644 has it, e.g. userName eq "ada@example.com" */
+                filter?: string;
+                /** @description The first that is wanted, which counts from 1 */
+                startIndex?: number;
+                /** @description At most so many; over 200 means 200 */
+                count?: number;
+                /** @description Of the resource only these, separated by commas */
+                attributes?: string;
+                /** @description All of the resource but these, e.g. members */
+                excludedAttributes?: string;
+            };
+            header?: never;
+            path: {
+                /** @description The account, which is the token's */
+                account: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description OK */
+            200: {
+                headers: {
+                    Location?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/scim+json": {
+                        [key: string]: unknown;
+                    };
+                };
+            };
+            /** @description What went wrong */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/scim+json": components["schemas"]["ScimProblem"];
+                };
+            };
+        };
+    };
+    createScimUser: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /** @description The account, which is the token's */
+                account: string;
+            };
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/scim+json": string;
+            };
+        };
+        responses: {
+            /** @description OK */
+            200: {
+                headers: {
+                    Location?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/scim+json": {
+                        [key: string]: unknown;
+                    };
+                };
+            };
+            /** @description What went wrong */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/scim+json": components["schemas"]["ScimProblem"];
+                };
+            };
+        };
+    };
+    getScimUser: {
+        parameters: {
+            query?: {
+                /** @description Of the resource only these, separated by commas */
+                attributes?: string;
+                /** @description All of the resource but these, e.g. members */
+                excludedAttributes?: string;
+            };
+            header?: never;
+            path: {
+                /** @description The account, which is the token's */
+                account: string;
+                /** @description The identifier of the user, the group or the description */
+                id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description OK */
+            200: {
+                headers: {
+                    Location?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/scim+json": {
+                        [key: string]: unknown;
+                    };
+                };
+            };
+            /** @description What went wrong */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/scim+json": components["schemas"]["ScimProblem"];
+                };
+            };
+        };
+    };
+    putScimUser: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /** @description The account, which is the token's */
+                account: string;
+                /** @description The identifier of the user, the group or the description */
+                id: string;
+            };
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/scim+json": string;
+            };
+        };
+        responses: {
+            /** @description OK */
+            200: {
+                headers: {
+                    Location?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/scim+json": {
+                        [key: string]: unknown;
+                    };
+                };
+            };
+            /** @description What went wrong */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/scim+json": components["schemas"]["ScimProblem"];
+                };
+            };
+        };
+    };
+    deleteScimUser: {
+        parameters: {
+            query?: {
+                /** @description Of the resource only these, separated by commas */
+                attributes?: string;
+                /** @description All of the resource but these, e.g. members */
+                excludedAttributes?: string;
+            };
+            header?: never;
+            path: {
+                /** @description The account, which is the token's */
+                account: string;
+                /** @description The identifier of the user, the group or the description */
+                id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description No Content */
+            204: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+            /** @description What went wrong */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/scim+json": components["schemas"]["ScimProblem"];
+                };
+            };
+        };
+    };
+    patchScimUser: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /** @description The account, which is the token's */
+                account: string;
+                /** @description The identifier of the user, the group or the description */
+                id: string;
+            };
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/scim+json": string;
+            };
+        };
+        responses: {
+            /** @description OK */
+            200: {
+                headers: {
+                    Location?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/scim+json": {
+                        [key: string]: unknown;
+                    };
+                };
+            };
+            /** @description What went wrong */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/scim+json": components["schemas"]["ScimProblem"];
+                };
+            };
+        };
+    };
     canI: {
         parameters: {
             query: {
@@ -5123,6 +5958,10 @@ export interface operations {
                 org?: string;
                 /** @description Of this project of the organization */
                 project?: string;
+                /** @description Of this time and later: as RFC 3339 has it, or a day in UTC, e.g. 2026-11-28 */
+                from?: string;
+                /** @description Of before this time, or until the end of this day */
+                to?: string;
                 /** @description What this one did */
                 actor?: string;
                 /** @description Of this sort, e.g. UPDATE */

@@ -77,6 +77,8 @@ const (
 	FreezeOverride         Action = "freeze.override"
 
 	IssuerRotate Action = "issuer.rotate"
+
+	DirectoryProvision Action = "directory.provision"
 )
 
 // Exempt is why an endpoint takes no permission.
@@ -176,6 +178,7 @@ func Catalogue() []Entry {
 		take(ServiceAccountKey, "make and revoke a service account's token", "core_serviceaccount_manageapikey"),
 		take(AccessExplain, "see what somebody else may do, and why", "core_accessPolicies_analyze"),
 		take(AuditView, "read the audit trail", "core_audit_view"),
+		take(DirectoryProvision, "say over SCIM who people are and who is in the groups that a directory manages", "core_authsetting_edit"),
 		take(IssuerRotate, "make a new key for the tokens that clouds trust", "core_account_edit"),
 	}
 }

@@ -11,6 +11,7 @@ import (
 
 	"github.com/slipway-cd/slipway/pkg/access/action"
 	"github.com/slipway-cd/slipway/pkg/access/right"
+	"github.com/slipway-cd/slipway/pkg/access/sso"
 	"github.com/slipway-cd/slipway/pkg/ref"
 )
 
@@ -91,6 +92,8 @@ const AllUsers = "_account_all_users"
 type Person struct {
 	Email    string
 	Disabled bool // may nothing
+	// Directory is what a directory says of the user beside that.
+	Directory sso.Directory
 }
 
 // Principal is who is given a role: a user, who is the account's, or a group or

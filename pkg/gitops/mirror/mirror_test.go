@@ -173,7 +173,7 @@ stringData:
 		}
 		given(c.opens)
 	}
-	b.ok(b.catalog.Delete(t.Context(), first.Key, catalog.AnyVersion, audit.Author{Actor: "ann"}))
+	b.ok(b.catalog.Delete(t.Context(), first.Key, catalog.AnyVersion, audit.Author{Actor: "ann"}, catalog.Deleter{}))
 	if _, err := b.store.Secret(t.Context(), first.Key); !fault.Is(err, fault.NotFound) {
 		t.Errorf("what opened it is there still: %v", err)
 	}

@@ -220,7 +220,7 @@ func TestPoliciesAreKeptWhileASetNamesThem(t *testing.T) {
 	b := setup(t, rego.New())
 	b.policy(project, policy.Moment{Type: policy.OfPipeline, Action: policy.OnSave}, policy.Error, "package p\n\ndeny[\"never\"] { true }")
 	drop := func(kind ref.Kind) error {
-		return b.catalog.Delete(t.Context(), store.EntityKey{Scope: project, Kind: kind, ID: "pipeline_error"}, catalog.AnyVersion, audit.Author{Actor: "me"})
+		return b.catalog.Delete(t.Context(), store.EntityKey{Scope: project, Kind: kind, ID: "pipeline_error"}, catalog.AnyVersion, audit.Author{Actor: "me"}, catalog.Deleter{})
 	}
 	if err := drop(ref.Policy); !fault.Is(err, fault.Referenced) {
 		t.Errorf("got %v; want that a set names it", err)
@@ -347,7 +347,7 @@ func TestSetsCountAsSoonAsTheyAreSaved(t *testing.T) {
 	if !denied() {
 		t.Error("saved in spite of a set that was enabled")
 	}
-	if err := b.catalog.Delete(t.Context(), store.EntityKey{Scope: account, Kind: ref.PolicySet, ID: "pipeline_error"}, catalog.AnyVersion, audit.Author{Actor: "me"}); err != nil {
+	if err := b.catalog.Delete(t.Context(), store.EntityKey{Scope: account, Kind: ref.PolicySet, ID: "pipeline_error"}, catalog.AnyVersion, audit.Author{Actor: "me"}, catalog.Deleter{}); err != nil {
 		t.Fatal(err)
 	}
 	if denied() {

@@ -11,6 +11,8 @@ import { Ago } from "../ui/Time";
 type Entry = Schemas["Record"];
 
 interface Filter {
+  from?: string;
+  to?: string;
   actor?: string;
   action?: string;
   kind?: string;
@@ -18,7 +20,7 @@ interface Filter {
 }
 
 const actions =
-  "CREATE UPDATE DELETE START END ABORT PAUSE RESUME MARK APPROVE REJECT RETRY INTERVENE ANSWER CREATE_TOKEN REVOKE_TOKEN LOGIN LOGIN_FAILED LOGOUT REVEAL CREATE_LINK FREEZE_REJECTED FREEZE_OVERRIDDEN ROTATE";
+  "CREATE UPDATE DELETE START END ABORT PAUSE RESUME MARK APPROVE REJECT RETRY INTERVENE ANSWER CREATE_TOKEN REVOKE_TOKEN LOGIN LOGIN_FAILED LOGOUT REVEAL CREATE_LINK FREEZE_REJECTED FREEZE_OVERRIDDEN POLICY_DENIED ROTATE";
 
 /** said is an action in words: CREATE_TOKEN is create token. */
 const said = (action: string) => action.toLowerCase().replaceAll("_", " ");
@@ -26,8 +28,10 @@ const said = (action: string) => action.toLowerCase().replaceAll("_", " ");
 /** Audit shows who has done what in a scope, newest first. */
 export function Audit() {
   const { scope } = usePlace();
-  const { actor, action, kind, id } = useSearch({ strict: false }) as Filter;
-  const chosen = [actor && `by ${actor}`, action && said(action), kind, id].filter(Boolean).join(", ");
+  const { from, to, actor, action, kind, id } = useSearch({ strict: false }) as Filter;
+  const chosen = [from && `from ${from}`, to && `to ${to}`, actor && `by ${actor}`, action && said(action), kind, id]
+    .filter(Boolean)
+    .join(", ");
   return (
     <main id="main">
       <Title text="Audit trail" />
@@ -35,13 +39,15 @@ export function Audit() {
       <List<Schemas["AuditList"], Entry>
         what="records"
         path="/v1/audit"
-        query={{ ...scope, newest: true, actor, action, kind, id }}
+        query={{ ...scope, newest: true, from, to, actor, action, kind, id }}
         rows={(a) => a.records}
         id={(r) => String(r.sequence)}
         chosen={chosen}
         more="Older ones"
         fields={
           <>
+            <Field name="from" label="From" type="date" />
+            <Field name="to" label="To" type="date" />
             <Field name="actor" label="By" />
             <Choice name="action" label="Action" options={actions.split(" ").map((a) => [a, said(a)])} />
             <Field name="kind" label="Of the kind" />

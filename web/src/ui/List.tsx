@@ -161,7 +161,7 @@ export function Choice({ name, label, options }: { name: string; label: string; 
 }
 
 /** Field is a text that chooses by the address, when it is entered or left. */
-export function Field({ name, label }: { name: string; label: string }) {
+export function Field({ name, label, type }: { name: string; label: string; type?: "date" }) {
   const search = useSearch({ strict: false }) as Record<string, string | undefined>;
   const set = useSet();
   const enter = (text: string) => set({ [name]: text.trim() || undefined });
@@ -170,6 +170,7 @@ export function Field({ name, label }: { name: string; label: string }) {
       {label}
       <input
         key={search[name]}
+        type={type}
         defaultValue={search[name]}
         spellCheck={false}
         autoComplete="off"

@@ -1,0 +1,61 @@
+package catalog
+
+import (
+	"context"
+	"slices"
+
+	"github.com/slipway-cd/slipway/pkg/access/grants"
+	"github.com/slipway-cd/slipway/pkg/access/sso"
+	"github.com/slipway-cd/slipway/pkg/entity"
+	"github.com/slipway-cd/slipway/pkg/fault"
+)
+
+// Deleter is who deletes something: its zero value is Slipway itself.
+type Deleter struct {
+	By        *grants.Caller
+	Directory bool // a directory, which may delete what it manages
+}
+
+// said is what a directory says of a user or a group. The rest of their documents,
+// such as a group's ways of being told, is for whoever may edit them.
+type said struct {
+	sso.Directory
+
+	name, email string
+	disabled    bool
+	link        sso.Link
+}
+
+// saidOf gives that, and the members of a group.
+func saidOf(e *entity.Entity) (said, []string) {
+	switch {
+	case e == nil:
+	case e.User != nil:
+		return said{Directory: e.User.Directory, name: e.Name.Value, email: e.User.Email, disabled: e.User.Disabled}, nil
+	case e.UserGroup != nil:
+		return said{Directory: e.UserGroup.Directory, name: e.Name.Value, link: e.UserGroup.Link}, e.UserGroup.Users
+	}
+	return said{}, nil
+}
+
+// managed refuses to change what a directory manages, and to say that it manages
+// something. Only the directory does that, and who may do everything in the account:
+// without the directory, too, it must be possible to go on.
+func managed(ctx context.Context, d Draft, p prepared) error {
+	if d.By == nil || d.Directory {
+		return nil
+	}
+	was, before := saidOf(grants.Decoded(p.stored))
+	is, after := saidOf(p.entity)
+	if !was.Managed && !is.Managed || was == is && slices.Equal(before, after) {
+		return nil
+	}
+	err := d.By.Everything(ctx)
+	if !fault.Is(err, fault.Forbidden) {
+		return err
+	}
+	if !was.Managed {
+		return fault.New(fault.Conflict, "only a directory says over SCIM that it manages %s; take externallyManaged out", p.next.Key.Describe())
+	}
+	return fault.New(fault.Conflict, "%s is managed by a directory, over SCIM: change it there, or have who may do everything in the account take externallyManaged out", p.stored.Key.Describe())
+}
