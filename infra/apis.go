@@ -25,7 +25,7 @@ func (c *Compute) requestLog(id, name string) *awsapigatewayv2.CfnStage_AccessLo
 
 // ofAPI are the paths of the API of which something is read: all others that
 // browsers ask for are the console's (web.Handler).
-var ofAPI = []string{"/v1/{proxy+}", "/schema/{proxy+}", "/oidc/{proxy+}", "/healthz", "/openapi.json"}
+var ofAPI = []string{"/v1/{proxy+}", "/schema/{proxy+}", "/oidc/{proxy+}", "/scim/{proxy+}", "/gateway/{proxy+}", "/healthz", "/openapi.json"}
 
 // httpAPI gives every request to the function api but deliveries, which are the
 // function webhooks', and pages, which are the function console's.

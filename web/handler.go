@@ -18,7 +18,7 @@ const policy = "default-src 'none'; script-src 'self'; style-src 'self'; img-src
 
 // others are paths that aren't the console's, whoever asks for them.
 func others() []string {
-	return []string{"/v1/", "/webhooks/", "/schema/", "/oidc/", "/healthz", "/openapi.json"}
+	return []string{"/v1/", "/webhooks/", "/schema/", "/oidc/", "/scim/", "/gateway/", "/healthz", "/openapi.json"}
 }
 
 // Handler gives the console's pages to browsers, and all else to next.

@@ -39,6 +39,8 @@ func TestWhatBrowsersAndProgramsGet(t *testing.T) {
 		{"GET", "/webhooks/x", html, "", 200, "the API", "", ""},
 		{"GET", "/schema/pipeline.json", html, "", 200, "the API", "", ""},
 		{"GET", "/oidc/account/default/jwks", html, "", 200, "the API", "", ""},
+		{"GET", "/scim/v2/default/Users", html, "", 200, "the API", "", ""},
+		{"GET", "/gateway/ng/api/scim/account/default/Users", html, "", 200, "the API", "", ""},
 		{"GET", "/healthz", html, "", 200, "the API", "", ""},
 		{"GET", "/openapi.json", html, "", 200, "the API", "", ""},
 		{"GET", "/o/a/p/b/executions", "application/json", "", 200, "the API", "", ""},

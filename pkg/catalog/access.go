@@ -68,7 +68,10 @@ func (c *Catalog) grantable(ctx context.Context, d Draft, p prepared) error {
 	}
 	if d.Directory {
 		// It says who people are and who is in its groups, whatever these may do.
-		return d.By.Allow(ctx, action.DirectoryProvision, right.Resource{Scope: ref.Scope{Account: d.Scope.Account}})
+		if err := d.By.Allow(ctx, action.DirectoryProvision, right.Resource{Scope: ref.Scope{Account: d.Scope.Account}}); err != nil {
+			return err
+		}
+		return takesOver(ctx, *d.By, p)
 	}
 	if e.Kind == ref.User && called(p.stored) != e.User.Email {
 		// By a mail address, too, one is in the groups that have it, wherever they are.

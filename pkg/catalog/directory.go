@@ -5,9 +5,11 @@ import (
 	"slices"
 
 	"github.com/slipway-cd/slipway/pkg/access/grants"
+	"github.com/slipway-cd/slipway/pkg/access/right"
 	"github.com/slipway-cd/slipway/pkg/access/sso"
 	"github.com/slipway-cd/slipway/pkg/entity"
 	"github.com/slipway-cd/slipway/pkg/fault"
+	"github.com/slipway-cd/slipway/pkg/ref"
 )
 
 // Deleter is who deletes something: its zero value is Slipway itself.
@@ -58,4 +60,18 @@ func managed(ctx context.Context, d Draft, p prepared) error {
 		return fault.New(fault.Conflict, "only a directory says over SCIM that it manages %s; take externallyManaged out", p.next.Key.Describe())
 	}
 	return fault.New(fault.Conflict, "%s is managed by a directory, over SCIM: change it there, or have who may do everything in the account take externallyManaged out", p.stored.Key.Describe())
+}
+
+// takesOver refuses that a directory gets hold of who may do everything in the
+// account: whom it manages it can become, by another mail address.
+func takesOver(ctx context.Context, by grants.Caller, p prepared) error {
+	stored := grants.Decoded(p.stored)
+	if stored == nil || stored.User == nil || stored.User.Directory.Managed || stored.User.Disabled {
+		return nil
+	}
+	lacks, err := by.Other(p.stored.Key, p.stored.UpdatedAt).Lacks(ctx, right.Legacy(ref.Scope{Account: p.stored.Key.Scope.Account}))
+	if err != nil || lacks {
+		return err
+	}
+	return fault.New(fault.Conflict, "%s may do everything in the account, and a directory takes nobody over who may; to let it, save externallyManaged: true in the user's document", p.stored.Key.Describe())
 }

@@ -6,6 +6,7 @@ import (
 	"slices"
 	"strings"
 	"sync"
+	"time"
 
 	"github.com/slipway-cd/slipway/pkg/access/action"
 	"github.com/slipway-cd/slipway/pkg/access/right"
@@ -38,6 +39,11 @@ func (r *Reader) Caller(as store.Identity, actor string) Caller {
 
 // Now is the caller as of another moment: what it may do is found out anew.
 func (c Caller) Now() Caller { return c.reader.Caller(c.as, c.actor) }
+
+// Other is a user, as such a one would ask.
+func (c Caller) Other(user store.EntityKey, since time.Time) Caller {
+	return c.reader.Caller(store.Identity{Principal: user, Within: ref.Scope{Account: user.Scope.Account}, Since: since}, user.ID)
+}
 
 // Actor is the caller's name for people.
 func (c Caller) Actor() string { return c.actor }
