@@ -423,6 +423,16 @@ func TestWhoIsThereIsTakenOver(t *testing.T) {
 		}
 	}
 	d.scim("POST", "/Users", `{"userName":"bo@example.com","externalId":"8"}`).refused(409, "uniqueness")
+	// Who may do everything is nobody's to become, nor is who was disabled by hand.
+	d.put("", "user: {identifier: boss, name: Boss, email: boss@example.com}")
+	d.put("", "roleAssignment: {identifier: boss, roleIdentifier: _account_admin, resourceGroupIdentifier: _all_resources_including_child_scopes, principal: {type: USER, identifier: boss}}")
+	if p := d.scim("POST", "/Users", `{"userName":"boss@example.com"}`).refused(409, ""); !strings.Contains(p.Detail, "may do everything in the account") {
+		t.Errorf("an administrator: %s", p.Detail)
+	}
+	d.put("", "user: {identifier: gone, name: Gone, email: gone@example.com, disabled: true}")
+	if p := d.scim("POST", "/Users", `{"userName":"gone@example.com","active":true}`).refused(409, ""); !strings.Contains(p.Detail, "is disabled, and not by the directory") {
+		t.Errorf("who was disabled: %s", p.Detail)
+	}
 	// By the mail address of somebody else nobody becomes that one.
 	d.put("", "user: {identifier: root, name: Root, email: root@example.com}")
 	d.scim("PATCH", "/Users/bo", `{"Operations":[{"op":"replace","path":"userName","value":"root@example.com"}]}`).refused(409, "uniqueness")
@@ -595,7 +605,7 @@ func TestWhoMayProvision(t *testing.T) {
 		{"core_pipeline_view", [6]int{403, 403, 403, 403, 403, 403}},
 		{"core_user_view", [6]int{200, 403, 403, 403, 403, 403}},
 		{"core_usergroup_view", [6]int{403, 403, 403, 200, 403, 403}},
-		{"core_user_view, core_user_manage, core_usergroup_view, core_usergroup_manage", [6]int{200, 403, 403, 200, 403, 204}},
+		{"core_user_view, core_user_manage, core_usergroup_view, core_usergroup_manage", [6]int{200, 403, 403, 200, 403, 403}},
 		{"core_user_view, core_user_invite, core_authsetting_edit", [6]int{200, 201, 403, 403, 403, 403}},
 	} {
 		d.put("", "role: {identifier: scim, name: SCIM, permissions: ["+c.permissions+"]}")

@@ -68,7 +68,7 @@ func (c *Catalog) grantable(ctx context.Context, d Draft, p prepared) error {
 	}
 	if d.Directory {
 		// It says who people are and who is in its groups, whatever these may do.
-		if err := d.By.Allow(ctx, action.DirectoryProvision, right.Resource{Scope: ref.Scope{Account: d.Scope.Account}}); err != nil {
+		if err := provisions(ctx, d.By, d.Scope.Account); err != nil {
 			return err
 		}
 		return takesOver(ctx, *d.By, p)

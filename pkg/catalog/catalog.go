@@ -368,6 +368,11 @@ func (c *Catalog) Delete(ctx context.Context, key store.EntityKey, version int64
 	if err := managed(ctx, Draft{By: who.By, Directory: who.Directory}, prepared{stored: stored}); err != nil {
 		return err
 	}
+	if who.Directory {
+		if err := provisions(ctx, who.By, key.Scope.Account); err != nil {
+			return err
+		}
+	}
 	if err := c.keepsAdmin(ctx, key.Scope.Account, prepared{stored: stored}); err != nil {
 		return err
 	}

@@ -4,6 +4,7 @@ import (
 	"context"
 	"slices"
 
+	"github.com/slipway-cd/slipway/pkg/access/action"
 	"github.com/slipway-cd/slipway/pkg/access/grants"
 	"github.com/slipway-cd/slipway/pkg/access/right"
 	"github.com/slipway-cd/slipway/pkg/access/sso"
@@ -62,12 +63,21 @@ func managed(ctx context.Context, d Draft, p prepared) error {
 	return fault.New(fault.Conflict, "%s is managed by a directory, over SCIM: change it there, or have who may do everything in the account take externallyManaged out", p.stored.Key.Describe())
 }
 
+// provisions says whether somebody is a directory of an account, which says who people
+// are and who is in its groups, whatever these may do.
+func provisions(ctx context.Context, by *grants.Caller, account string) error {
+	return by.Allow(ctx, action.DirectoryProvision, right.Resource{Scope: ref.Scope{Account: account}})
+}
+
 // takesOver refuses that a directory gets hold of who may do everything in the
 // account: whom it manages it can become, by another mail address.
 func takesOver(ctx context.Context, by grants.Caller, p prepared) error {
 	stored := grants.Decoded(p.stored)
-	if stored == nil || stored.User == nil || stored.User.Directory.Managed || stored.User.Disabled {
+	if stored == nil || stored.User == nil || stored.User.Directory.Managed {
 		return nil
+	}
+	if stored.User.Disabled {
+		return fault.New(fault.Conflict, "%s is disabled, and not by the directory, which takes nobody over who is", p.stored.Key.Describe())
 	}
 	lacks, err := by.Other(p.stored.Key, p.stored.UpdatedAt).Lacks(ctx, right.Legacy(ref.Scope{Account: p.stored.Key.Scope.Account}))
 	if err != nil || lacks {
