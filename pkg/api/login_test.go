@@ -22,6 +22,7 @@ import (
 	"github.com/slipway-cd/slipway/pkg/fault"
 	"github.com/slipway-cd/slipway/pkg/login"
 	"github.com/slipway-cd/slipway/pkg/login/oidc"
+	"github.com/slipway-cd/slipway/pkg/login/saml"
 	"github.com/slipway-cd/slipway/pkg/ref"
 	"github.com/slipway-cd/slipway/pkg/secret"
 	"github.com/slipway-cd/slipway/pkg/store"
@@ -49,7 +50,7 @@ func people(t *testing.T, more string) *lobby {
 	l.cfg.Catalog = catalog.New(catalog.Config{Store: l.store, Secret: keeper, Options: builtin.Options(ref.Scope{}), Now: now, Saved: leaves.Saved})
 	l.cfg.Now = now
 	l.cfg.Login = login.New(login.Config{
-		Account: "default", Store: l.store, Join: l.cfg.Catalog.Join, Secret: keeper, Protocol: oidc.New(true, now), Now: now, Log: slog.New(slog.DiscardHandler),
+		Account: "default", Store: l.store, Join: l.cfg.Catalog.Join, Secret: keeper, Protocols: login.Protocols{Tokens: oidc.New(true, now), Assertions: saml.New(true, now)}, Now: now, Log: slog.New(slog.DiscardHandler),
 	})
 	l.Server = api.New(l.cfg)
 	l.put("", "secret: {identifier: idp, name: IdP, type: SecretText, spec: {secretManagerIdentifier: harnessSecretManager, valueType: Inline, value: "+idp.ClientSecret+"}}")

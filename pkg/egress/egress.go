@@ -1,7 +1,7 @@
 // Package egress reaches addresses that users write from the machine of the
 // control plane itself, without being led to what is for that machine alone.
 //
-// What is asked there is the caller's: pkg/notify/send and pkg/login/oidc.
+// What is asked there is the caller's: pkg/notify/send, pkg/login/oidc and pkg/login/saml.
 // Delegates reach what their own machine does, and don't use it.
 package egress
 

@@ -231,7 +231,7 @@ func (d *Desk) join(ctx context.Context, p sso.Provider, c Claims, address, requ
 	}
 	scope := ref.Scope{Account: d.Account}
 	for _, id := range identifiers(address) {
-		text, err := yaml.Marshal(map[string]any{"user": map[string]any{"identifier": id, "name": nameOf(c, id), "email": address}})
+		text, err := yaml.Marshal(map[string]any{"user": map[string]any{"identifier": id, "name": nameOf(c.text(p.NameClaim), id), "email": address}})
 		if err != nil {
 			return store.EntityKey{}, fmt.Errorf("write a user: %w", err)
 		}
@@ -256,8 +256,8 @@ func identifiers(address string) []string {
 }
 
 // nameOf is what people call a new user.
-func nameOf(c Claims, id string) string {
-	name := strings.TrimSpace(c.text("name"))
+func nameOf(said, id string) string {
+	name := strings.TrimSpace(said)
 	if ref.CheckName(name) != nil {
 		return id
 	}

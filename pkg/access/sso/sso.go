@@ -18,21 +18,33 @@ import (
 	"github.com/slipway-cd/slipway/pkg/ref"
 )
 
-// OIDC is the one type of provider.
-const OIDC = "OIDC"
+// The types of provider.
+const (
+	OIDC = "OIDC"
+	SAML = "SAML"
+	LDAP = "LDAP"
+)
 
 // Provider is an identity provider that people log in by.
 type Provider struct {
-	ID       string
-	Name     string
+	ID   string
+	Name string
+	Type string // OIDC, SAML or LDAP
+	// Issuer is whose names for people those are that it tells: the issuer of
+	// tokens, the identity provider of SAML or where its metadata are, or the
+	// directory's address.
 	Issuer   string
 	ClientID string
-	// Secret is that of the client; empty: the client has none.
+	// Secret is that of the client, or of the directory's search user; empty:
+	// there is none.
 	Secret ref.Ref
 	Scopes []string // besides openid
-	// EmailClaim is the claim with the mail address, GroupsClaim that with the groups.
+	// EmailClaim is the claim with the mail address, NameClaim that with the name
+	// and GroupsClaim that with the groups.
 	EmailClaim  string
+	NameClaim   string
 	GroupsClaim string
+	Federation  Federation // of SAML
 	// Unverified takes addresses that the provider doesn't call verified.
 	Unverified bool
 	JIT        JIT

@@ -38,7 +38,7 @@ function Providers({ next, failed }: { next: string; failed?: string }) {
         <p key={p.id}>
           <a
             className="button primary"
-            href={`/v1/login/oidc/${encodeURIComponent(p.id)}/start?next=${encodeURIComponent(next)}`}
+            href={`/v1/login/${p.type.toLowerCase()}/${encodeURIComponent(p.id)}/start?next=${encodeURIComponent(next)}`}
           >
             Log in with {p.name}
           </a>
