@@ -10,6 +10,7 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/slipway-cd/slipway/internal/testservers/samlidp"
 	"github.com/slipway-cd/slipway/pkg/access"
@@ -134,5 +135,109 @@ func TestSomebodyLogsInBySAML(t *testing.T) {
 	}
 	if resp, _ := f.browse("/v1/login/oidc/fed/start"); resp.status != 404 {
 		t.Errorf("as if it spoke OpenID Connect: %d", resp.status)
+	}
+}
+
+// saml_assertion_replayed_refused, and what else no browser that began nothing gets
+// in by.
+func TestALoginBySAMLIsFinishedOnceByWhoBeganIt(t *testing.T) {
+	t.Parallel()
+	f := federation(t, "  jit: {enabled: true}\n")
+	form, kept := f.asks("/")
+	at := f.posts(form)
+	if _, why := f.ends(at); why != "expired" {
+		t.Errorf("without the cookie: %s", why)
+	}
+	_, others := f.asks("/")
+	if _, why := f.ends(at, others); why != "expired" {
+		t.Errorf("with another login's cookie: %s", why)
+	}
+	if session, why := f.ends(at, kept); session == nil {
+		t.Fatalf("not logged in: %s", why)
+	}
+	if _, why := f.ends(at, kept); why != "expired" {
+		t.Errorf("the same page again: %s", why)
+	}
+	if _, why := f.ends(f.posts(form), kept); why != "expired" {
+		t.Errorf("the same response again: %s", why)
+	}
+	// A response to somebody else's request, which that one has the browser post.
+	form, _ = f.asks("/")
+	mine, kept := f.asks("/")
+	form.Set("RelayState", mine.Get("RelayState"))
+	if _, why := f.ends(f.posts(form), kept); why != "unproved" {
+		t.Errorf("a response to another request: %s", why)
+	}
+	form, kept = f.asks("/")
+	at = f.posts(form)
+	f.now = f.now.Add(time.Minute)
+	if _, why := f.ends(at, kept); why != "expired" {
+		t.Errorf("a minute later: %s", why)
+	}
+	f.now = f.now.Add(-time.Minute)
+	form, _ = f.asks("/")
+	form.Set("SAMLResponse", "x"+form.Get("SAMLResponse"))
+	if _, why := f.ends(f.posts(form)); why != "unproved" {
+		t.Errorf("a response that can't be read: %s", why)
+	}
+	f.ask("POST", "/v1/login/saml/fed/acs", "SAMLResponse="+strings.Repeat("A", 800<<10), "Content-Type", "application/x-www-form-urlencoded").problem(413)
+	f.ask("POST", "/v1/login/saml/other/acs", form.Encode(), "Content-Type", "application/x-www-form-urlencoded").problem(404)
+}
+
+func TestResponsesThatNobodyAskedFor(t *testing.T) {
+	t.Parallel()
+	f := federation(t, "  jit: {enabled: true}\n")
+	const here = "http://127.0.0.1:8484/v1/login/saml/fed/"
+	send := func(state string) (*http.Cookie, string) {
+		t.Helper()
+		return f.ends(f.posts(url.Values{"SAMLResponse": {f.idp.Unasked(here+"acs", here+"metadata")}, "RelayState": {state}}))
+	}
+	if _, why := send(""); why != "expired" {
+		t.Errorf("where it isn't allowed: %s", why)
+	}
+	f.saml("  jit: {enabled: true}\n  allowIdpInitiated: true\n")
+	if session, to := send("/o/default"); session == nil || to != "/o/default" {
+		t.Errorf("where it is allowed: %s", to)
+	}
+	if session, to := send("https://evil.example"); session == nil || to != "/" {
+		t.Errorf("it leads to %s", to)
+	}
+	// What answers a request still needs who asked.
+	form, kept := f.asks("/")
+	form.Del("RelayState")
+	if _, why := f.ends(f.posts(form), kept); why != "unproved" {
+		t.Errorf("an answer without the state: %s", why)
+	}
+}
+
+func TestWhoMayNotLogInBySAML(t *testing.T) {
+	t.Parallel()
+	ada := "user: {identifier: ada, name: Ada, email: ada@example.com}"
+	for name, c := range map[string]struct {
+		more string // of the provider
+		name string // of the person
+		why  login.Failure
+	}{
+		"no address":               {name: "ada", why: login.NoMail},
+		"no attribute with one":    {more: "  emailAttribute: mail\n", name: "ada@example.com", why: login.NoMail},
+		"another domain":           {more: "  allowedDomains: [corp.example]\n", name: "ada@example.com", why: login.Domain},
+		"amr of another sort":      {more: "  requiredAmr: [https://refeds.org/profile/mfa]\n", name: "ada@example.com", why: login.Factor},
+		"jit_off_unknown_user":     {name: "eve@example.com", why: login.Stranger},
+		"jit_claim_mismatch":       {more: "  jit: {enabled: true, claimKey: groups, claimValue: ops}\n", name: "eve@example.com", why: login.Stranger},
+		"for who is called other":  {more: "  entityId: urn:slipway\n", name: "ada@example.com"},
+		"by a name for an address": {name: "Ada@Example.com"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			f := federation(t, c.more)
+			f.put("", ada)
+			f.idp.Person(c.name, samlidp.Attributes{"groups": {"devs"}})
+			if session, why := f.logsIn("/"); why != string(c.why) && (session == nil || c.why != "") {
+				t.Errorf("ended with %s; want %s", why, c.why)
+			}
+			if told := f.trail(audit.LoginFailed); c.why != "" && (len(told) != 1 || told[0].Actor != "login provider fed" || !strings.HasPrefix(told[0].After, string(c.why))) {
+				t.Errorf("the audit trail tells %+v", told)
+			}
+		})
 	}
 }

@@ -128,7 +128,7 @@ const maxDepth = 64
 func PlainXML(text []byte) error {
 	decoder := xml.NewDecoder(strings.NewReader(string(text)))
 	decoder.Entity = map[string]string{}
-	for depth := 0; ; {
+	for depth, roots := 0, 0; ; {
 		token, err := decoder.RawToken()
 		if errors.Is(err, io.EOF) {
 			return nil
@@ -144,7 +144,13 @@ func PlainXML(text []byte) error {
 				return errors.New("found a processing instruction, which isn't taken")
 			}
 		case xml.StartElement:
-			if depth++; depth > maxDepth {
+			if depth == 0 {
+				roots++
+			}
+			if depth++; roots > 1 {
+				return errors.New("found something after the end of the document")
+			}
+			if depth > maxDepth {
 				return fmt.Errorf("found elements more than %d deep", maxDepth)
 			}
 			if len(t.Attr) > maxDepth {
