@@ -161,6 +161,8 @@ func rows() map[string]row {
 		"receiveSAMLResponse":            {body: "SAMLResponse=x", proof: "pkg/api/login_saml_test.go: TestALoginBySAMLIsFinishedOnceByWhoBeganIt; pkg/login/saml/saml_test.go: TestResponsesThatProveNothing"},
 		"finishSAMLLogin":                {proof: "pkg/api/login_saml_test.go: TestALoginBySAMLIsFinishedOnceByWhoBeganIt"},
 		"describeSAMLLogin":              {proof: "pkg/api/login_saml_test.go: TestSomebodyLogsInBySAML"},
+		"loginByPassword":                {body: `{"user":"x","password":"y"}`, proof: "pkg/api/login_password_test.go: TestPasswordsComeFromTheConsoleAlone; pkg/api/login_password_test.go: TestAfterFiveWrongPasswordsNoneIsTried"},
+		"exchangePassword":               {body: `{"user":"x","password":"y"}`, proof: "pkg/api/login_password_test.go: TestPasswordsComeFromTheConsoleAlone"},
 		"exchangeLogin":                  {body: `{"idToken":"x"}`, proof: "pkg/api/login_test.go: TestATokenOfTheProviderIsSwappedOnce"},
 		"logout":                         {proof: "pkg/api/sessions_test.go: TestASessionHasTheRightsOfItsToken; pkg/api/sessions_test.go: TestSessionsComeFromTheConsoleAlone"},
 		"whoami":                         {},

@@ -82,6 +82,15 @@ func loginProviders(server *Server) {
 		OperationID: "describeSAMLLogin", Method: http.MethodGet, Path: asserted + "/metadata", Tags: tags, Security: open,
 		Summary: "Give the metadata of SAML that an identity provider is told",
 	}, s.describe)
+	directory := loginPaths + "ldap/{provider}"
+	exempt(server, action.Public, huma.Operation{
+		OperationID: "loginByPassword", Method: http.MethodPost, Path: directory, Tags: tags, Security: open,
+		Summary: "Open a session of the console with a password that an LDAP directory takes; the answer's cookie is it",
+	}, s.password)
+	exempt(server, action.Public, huma.Operation{
+		OperationID: "exchangePassword", Method: http.MethodPost, Path: directory + exchangePath, Tags: tags, Security: open,
+		Summary: "Swap a password that an LDAP directory takes for a token of the API, at a terminal",
+	}, s.exchangePassword)
 }
 
 // enters refuses what pages of other origins make a browser send to where people
@@ -201,7 +210,7 @@ func (s *logins) receive(ctx context.Context, in *posted) (*sent, error) {
 	}
 	form, err := url.ParseQuery(string(in.RawBody))
 	if err != nil {
-		return nil, invalid("the form can't be read: %w", err)
+		return nil, invalid("the form can't be read")
 	}
 	next, err := s.Desk.Receive(ctx, in.Provider, base, form.Get(formResponse), form.Get(formState), requestID(ctx))
 	if err != nil {
@@ -327,13 +336,14 @@ func (s *logins) exchange(ctx context.Context, in *struct {
 		return nil, nobodyLogsIn()
 	}
 	who, err := s.Desk.Exchange(ctx, in.Provider, in.Body.Token, requestID(ctx))
-	var r *login.Refusal
-	if errors.As(err, &r) {
-		return nil, fault.New(fault.Unauthenticated, "%s", r.Failure.Sentence())
-	}
 	if err != nil {
-		return nil, err
+		return nil, sentence(err)
 	}
+	return s.token(ctx, who)
+}
+
+// token is one of the API for who has logged in at a terminal.
+func (s *logins) token(ctx context.Context, who login.Person) (*struct{ Body NewToken }, error) {
 	t, text, err := s.mintFor(ctx, who, store.TokenUser)
 	if err != nil {
 		return nil, err

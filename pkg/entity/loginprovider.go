@@ -17,19 +17,21 @@ var (
 )
 
 // provider decodes an identity provider that people log in by.
-func (d roles) provider(v yamldoc.Value, e *Entity) *sso.Provider {
+func (d logins) provider(v yamldoc.Value, e *Entity) *sso.Provider {
 	p := &sso.Provider{NameClaim: "name"}
 	var typ yamldoc.Field[string]
-	keys := document.Merge(d.own(e), document.Keys{
-		"type":           d.Supported(&typ, "an identity provider by", []string{sso.OIDC, sso.SAML}, "LDAP", "OAUTH"),
+	keys := document.Merge(roles(d).own(e), document.Keys{
+		"type":           d.Supported(&typ, "an identity provider by", []string{sso.OIDC, sso.SAML, sso.LDAP}, "OAUTH"),
 		"jit":            func(v yamldoc.Value) { d.jit(v, &p.JIT) },
 		"allowedDomains": d.words(&p.Domains, "a domain such as example.com", domain.MatchString),
 	})
 	switch p.Type = document.Peek(v, "type"); p.Type {
 	case sso.SAML:
-		d.federation(v, p, keys)
+		d.federation(v, p, document.Merge(d.elsewhere(sso.OIDC), d.elsewhere(sso.LDAP), keys))
+	case sso.LDAP:
+		d.directory(v, e, p, document.Merge(d.elsewhere(sso.OIDC), d.elsewhere(sso.SAML), keys))
 	default:
-		d.tokens(v, e, p, keys)
+		d.tokens(v, e, p, document.Merge(d.elsewhere(sso.SAML), d.elsewhere(sso.LDAP), keys))
 	}
 	d.Need(v, "identifier", "name", "type")
 	if e.Scope.Org != "" {
@@ -39,8 +41,21 @@ func (d roles) provider(v yamldoc.Value, e *Entity) *sso.Provider {
 	return p
 }
 
+// elsewhere are the keys that go with a type alone.
+func (d logins) elsewhere(typ string) document.Keys {
+	keys := document.Keys{}
+	for _, key := range map[string][]string{
+		sso.OIDC: {"issuer", "clientId", "clientSecretRef", "scopes", "emailClaim", "requireEmailVerified", "groupsClaim", "cliClientId"},
+		sso.SAML: {"metadata", "metadataUrl", "entityId", "emailAttribute", "nameAttribute", "groupAttribute", "allowIdpInitiated"},
+		sso.LDAP: {"host", "port", "useSSL", "startTLS", "allowPlain", "caCertificate", "bindDN", "bindPasswordRef", "connectTimeout", "responseTimeout", "recursiveMembershipSearch", "userQueries", "groupQueries"},
+	}[typ] {
+		keys[key] = d.Forbid(document.MisplacedKey, "only a provider of the type "+typ+" has this")
+	}
+	return keys
+}
+
 // tokens decodes what is the provider's that speaks OpenID Connect.
-func (d roles) tokens(v yamldoc.Value, e *Entity, p *sso.Provider, keys document.Keys) {
+func (d logins) tokens(v yamldoc.Value, e *Entity, p *sso.Provider, keys document.Keys) {
 	p.EmailClaim, p.GroupsClaim = "email", "groups"
 	var secret yamldoc.Field[string]
 	verified := true
@@ -50,7 +65,7 @@ func (d roles) tokens(v yamldoc.Value, e *Entity, p *sso.Provider, keys document
 		"clientSecretRef":      d.ofTheAccount(&secret),
 		"scopes":               d.words(&p.Scopes, "a scope of OAuth", scopeToken.MatchString),
 		"emailClaim":           d.said(&p.EmailClaim, "the name of a claim"),
-		"requireEmailVerified": d.settled(&verified),
+		"requireEmailVerified": roles(d).settled(&verified),
 		"groupsClaim":          d.said(&p.GroupsClaim, "the name of a claim"),
 		"requiredAmr":          d.words(&p.AMR, "an authentication method such as mfa", says),
 		"cliClientId":          d.said(&p.CLIClientID, "the identifier of the command line's client"),
@@ -66,7 +81,7 @@ func (d roles) tokens(v yamldoc.Value, e *Entity, p *sso.Provider, keys document
 }
 
 // federation decodes what is the provider's that speaks SAML.
-func (d roles) federation(v yamldoc.Value, p *sso.Provider, keys document.Keys) {
+func (d logins) federation(v yamldoc.Value, p *sso.Provider, keys document.Keys) {
 	// Who signs for an address vouches for it: SAML has no word for one that is verified.
 	p.EmailClaim, p.NameClaim, p.GroupsClaim, p.Unverified = sso.NameID, "displayName", "groups", true
 	d.Fields(v, document.Merge(keys, document.Keys{
@@ -87,7 +102,7 @@ func (d roles) federation(v yamldoc.Value, p *sso.Provider, keys document.Keys) 
 		"nameAttribute":     d.said(&p.NameClaim, "the name of an attribute"),
 		"groupAttribute":    d.said(&p.GroupsClaim, "the name of an attribute"),
 		"requiredAmr":       d.words(&p.AMR, "a class of authentication such as https://refeds.org/profile/mfa", says),
-		"allowIdpInitiated": d.settled(&p.Federation.Unasked),
+		"allowIdpInitiated": roles(d).settled(&p.Federation.Unasked),
 		"signRequests":      d.Refuse("signing what is asked of a provider isn't supported"),
 		"logoutUrl":         d.Never("logging out at the provider isn't supported: its session stays, and Slipway's ends"),
 	}))
@@ -95,7 +110,7 @@ func (d roles) federation(v yamldoc.Value, p *sso.Provider, keys document.Keys) 
 }
 
 // ofTheAccount decodes the reference of a secret of the account.
-func (d roles) ofTheAccount(into *yamldoc.Field[string]) document.Rule {
+func (d logins) ofTheAccount(into *yamldoc.Field[string]) document.Rule {
 	return func(v yamldoc.Value) {
 		d.Reference(ref.Secret, into)(v)
 		d.Plain(v, into.Expr, "a secret of the account")
@@ -105,7 +120,7 @@ func (d roles) ofTheAccount(into *yamldoc.Field[string]) document.Rule {
 func says(s string) bool { return strings.TrimSpace(s) != "" }
 
 // issuer decodes the address of a provider.
-func (d roles) issuer(into *string) document.Rule {
+func (d logins) issuer(into *string) document.Rule {
 	return func(v yamldoc.Value) {
 		f := d.Spelled(v, document.WrongValue, func(text string) error {
 			if u, err := url.Parse(text); err == nil && u.RawQuery != "" {
@@ -118,7 +133,7 @@ func (d roles) issuer(into *string) document.Rule {
 }
 
 // said decodes a text that isn't empty.
-func (d roles) said(into *string, want string) document.Rule {
+func (d logins) said(into *string, want string) document.Rule {
 	return func(v yamldoc.Value) {
 		f := d.String(v)
 		if d.Plain(v, f.Expr, want); f.Expr == "" && strings.TrimSpace(f.Value) == "" {
@@ -130,7 +145,7 @@ func (d roles) said(into *string, want string) document.Rule {
 }
 
 // words decodes a list of texts, each of which must be right.
-func (d roles) words(into *[]string, want string, right func(string) bool) document.Rule {
+func (d logins) words(into *[]string, want string, right func(string) bool) document.Rule {
 	return func(v yamldoc.Value) {
 		for item := range d.Items(v) {
 			f := d.String(item)
@@ -144,9 +159,9 @@ func (d roles) words(into *[]string, want string, right func(string) bool) docum
 }
 
 // jit decodes who becomes a user by logging in.
-func (d roles) jit(v yamldoc.Value, into *sso.JIT) {
+func (d logins) jit(v yamldoc.Value, into *sso.JIT) {
 	d.Fields(v, document.Keys{
-		"enabled":    d.settled(&into.Enabled),
+		"enabled":    roles(d).settled(&into.Enabled),
 		"claimKey":   d.said(&into.Claim, "the name of a claim"),
 		"claimValue": d.said(&into.Value, "the value of that claim"),
 	})

@@ -2,8 +2,8 @@
 // begins a login, takes what the provider answers, finds or makes the user, and
 // keeps which groups the provider names for that one.
 //
-// How a provider is asked, and what it says is checked, is pkg/login/oidc's and
-// pkg/login/saml's, which no function needs that logs nobody in. Sessions and
+// How a provider is asked, and what it says is checked, is pkg/login/oidc's,
+// pkg/login/saml's and pkg/login/ldap's, which no function needs that logs nobody in. Sessions and
 // tokens are pkg/api's.
 package login
 
@@ -28,6 +28,7 @@ import (
 type Protocols struct {
 	Tokens     Tokens
 	Assertions Assertions
+	Directory  Directory
 }
 
 // Tokens asks a provider that speaks OpenID Connect.
@@ -50,6 +51,13 @@ type Assertions interface {
 	Read(ctx context.Context, p sso.Provider, base, response string) (Asserted, error)
 	// Describe is what the provider's side is told of Slipway, as XML.
 	Describe(p sso.Provider, base string) ([]byte, error)
+}
+
+// Directory asks an LDAP directory.
+type Directory interface {
+	// Check gives what the directory says of whom a password lets in. With the error
+	// Wrong, it is of whom it doesn't, if there is somebody of that name.
+	Check(ctx context.Context, p sso.Provider, searchPassword, user, password string) (Claims, error)
 }
 
 // Asserted is what an assertion says.
@@ -79,16 +87,20 @@ type Config struct {
 const NotOnAWS = "people can't log in by an identity provider where Slipway runs on AWS yet, so that this would count for nothing; they use tokens there, see docs/access.md"
 
 // Desk logs people in.
-type Desk struct{ Config }
+type Desk struct {
+	Config
+
+	turns turns
+}
 
 // New makes a Desk.
-func New(cfg Config) *Desk { return &Desk{cfg} }
+func New(cfg Config) *Desk { return &Desk{Config: cfg} }
 
 // Way is a provider as whoever would log in sees it.
 type Way struct {
 	ID       string   `json:"id"`
 	Name     string   `json:"name"`
-	Type     string   `json:"type" enum:"OIDC,SAML" doc:"What the provider speaks"`
+	Type     string   `json:"type" enum:"OIDC,SAML,LDAP" doc:"What the provider speaks"`
 	Issuer   string   `json:"issuer,omitempty" doc:"The address of a provider that speaks OpenID Connect"`
 	ClientID string   `json:"cliClientId,omitempty" doc:"The provider's client for the command line; none: it is for browsers alone"`
 	Scopes   []string `json:"scopes" nullable:"false" doc:"What the command line asks for"`
@@ -170,6 +182,7 @@ const (
 	NoAddress Failure = "no-address"
 	Away      Failure = "away"
 	Denied    Failure = "denied"
+	Wrong     Failure = "wrong"
 	Unproved  Failure = "unproved"
 	NoMail    Failure = "no-mail"
 	Domain    Failure = "domain"
@@ -191,6 +204,8 @@ func (f Failure) Sentence() string {
 		return "The identity provider can't be reached now. Try again in a minute."
 	case Denied:
 		return "The identity provider didn't let you in."
+	case Wrong:
+		return "The mail address or the password is wrong."
 	case Unproved:
 		return "The identity provider didn't prove who you are. Log in again; if that doesn't help, tell who administrates Slipway."
 	case NoMail:

@@ -272,6 +272,7 @@ type binding struct{ user, address, request string }
 func (d *Desk) bind(ctx context.Context, p sso.Provider, c Claims, old kept, by binding) error {
 	next := old.Binding
 	next.User, next.Provider, next.Issuer, next.Subject, next.Email = by.user, p.ID, p.Issuer, c.Subject, by.address
+	next.Folds = p.Type == sso.LDAP // as in a directory
 	if old.Subject == "" {
 		next.Since, next.Groups = d.Now(), []string{}
 	}

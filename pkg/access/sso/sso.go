@@ -45,6 +45,7 @@ type Provider struct {
 	NameClaim   string
 	GroupsClaim string
 	Federation  Federation // of SAML
+	Directory   Directory  // of LDAP
 	// Unverified takes addresses that the provider doesn't call verified.
 	Unverified bool
 	JIT        JIT
@@ -112,6 +113,8 @@ type Binding struct {
 	Subject  string   `json:"subject"`
 	Email    string   `json:"email"`
 	Groups   []string `json:"groups"`
+	// Folds says that case says nothing in the groups' names.
+	Folds bool `json:"folds,omitempty"`
 	// Since is when they were bound. A user or a provider that was made later is
 	// another one of that name.
 	Since time.Time `json:"since"`
@@ -119,7 +122,9 @@ type Binding struct {
 
 // In says whether the provider has named the group.
 func (b Binding) In(l Link) bool {
-	return l.Provider != "" && b.Provider == l.Provider && slices.Contains(b.Groups, l.Group)
+	return l.Provider != "" && b.Provider == l.Provider && slices.ContainsFunc(b.Groups, func(g string) bool {
+		return g == l.Group || b.Folds && strings.EqualFold(g, l.Group)
+	})
 }
 
 // Is says whether it is of a provider as that is now, which was made at a time.
