@@ -1629,6 +1629,40 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/v1/login/ldap/{provider}": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /** Open a session of the console with a password that an LDAP directory takes; the answer's cookie is it */
+        post: operations["loginByPassword"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v1/login/ldap/{provider}/exchange": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /** Swap a password that an LDAP directory takes for a token of the API, at a terminal */
+        post: operations["exchangePassword"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/v1/login/link": {
         parameters: {
             query?: never;
@@ -4765,6 +4799,11 @@ export interface components {
             status: string;
             type?: string;
         };
+        TypedBody: {
+            password: string;
+            /** @description The mail address that the directory has of somebody */
+            user: string;
+        };
         UsedTemplate: {
             /** @description e.g. org.build@v1 */
             template: string;
@@ -4892,7 +4931,7 @@ export interface components {
              * @description What the provider speaks
              * @enum {string}
              */
-            type: "OIDC" | "SAML";
+            type: "OIDC" | "SAML" | "LDAP";
         };
         Whoami: {
             account: string;
@@ -8776,6 +8815,83 @@ export interface operations {
                 };
                 content: {
                     "application/json": components["schemas"]["LoginLink"];
+                };
+            };
+            /** @description What went wrong */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    loginByPassword: {
+        parameters: {
+            query?: never;
+            header?: {
+                /** @description The console's, as browsers tell it */
+                Origin?: string;
+            };
+            path: {
+                provider: string;
+            };
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["TypedBody"];
+            };
+        };
+        responses: {
+            /** @description OK */
+            200: {
+                headers: {
+                    "Set-Cookie"?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Whoami"];
+                };
+            };
+            /** @description What went wrong */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    exchangePassword: {
+        parameters: {
+            query?: never;
+            header?: {
+                /** @description The console's, as browsers tell it */
+                Origin?: string;
+            };
+            path: {
+                provider: string;
+            };
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["TypedBody"];
+            };
+        };
+        responses: {
+            /** @description OK */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["NewToken"];
                 };
             };
             /** @description What went wrong */

@@ -12,6 +12,7 @@ import (
 	"encoding/base64"
 	"encoding/hex"
 	"encoding/xml"
+	"fmt"
 	"html/template"
 	"math/big"
 	"net/http"
@@ -159,12 +160,33 @@ func (p *Provider) idp() *saml.IdentityProvider {
 // knows is whom the provider answers.
 type knows struct{ *Provider }
 
-// GetServiceProvider gives it.
-func (k knows) GetServiceProvider(_ *http.Request, id string) (*saml.EntityDescriptor, error) {
+// GetServiceProvider gives it: whom the provider was told of, or who says at its own
+// address who it is.
+func (k knows) GetServiceProvider(r *http.Request, id string) (*saml.EntityDescriptor, error) {
+	if k.trusts == nil {
+		return described(r, id)
+	}
 	if k.trusts == nil || k.trusts.EntityID != id {
 		return nil, os.ErrNotExist
 	}
 	return k.trusts, nil
+}
+
+func described(r *http.Request, at string) (*saml.EntityDescriptor, error) {
+	asked, err := http.NewRequestWithContext(r.Context(), http.MethodGet, at, nil)
+	if err != nil {
+		return nil, fmt.Errorf("ask %s: %w", at, err)
+	}
+	resp, err := http.DefaultTransport.RoundTrip(asked)
+	if err != nil {
+		return nil, fmt.Errorf("ask %s: %w", at, err)
+	}
+	defer resp.Body.Close()
+	var m saml.EntityDescriptor
+	if err := xml.NewDecoder(resp.Body).Decode(&m); err != nil {
+		return nil, fmt.Errorf("read %s: %w", at, err)
+	}
+	return &m, nil
 }
 
 func (p *Provider) sso(w http.ResponseWriter, r *http.Request) {
