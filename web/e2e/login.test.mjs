@@ -1,5 +1,5 @@
 // Logging in: by a small identity provider on loopback that lets everybody in whom the test names, and by one that
-// speaks SAML and a directory, which let Ada in.
+// speaks SAML and a directory, which let Sam and Lea in.
 import assert from "node:assert/strict";
 import { spawn } from "node:child_process";
 import { createHash, generateKeyPairSync, randomUUID, sign } from "node:crypto";
@@ -53,6 +53,9 @@ const provider = createServer((request, response) => {
 const others = spawn("go", ["run", "./internal/testservers/logins"], {
   cwd: new URL("../..", import.meta.url).pathname,
   stdio: ["pipe", "pipe", "inherit"],
+});
+const where = new Promise((resolve) => {
+  createInterface({ input: others.stdout }).once("line", (line) => resolve(JSON.parse(line)));
 });
 after(() => {
   provider.close();
@@ -112,28 +115,25 @@ on("who isn't let in is told why, in a sentence", async ({ page, expect, accessi
   assert.deepEqual(await accessible(), []);
 });
 
-/** saveOthers saves the providers that a program of Go runs; Ada is bound to one of them alone. */
-async function saveOthers(type, more) {
-  const first = createInterface({ input: others.stdout })[Symbol.asyncIterator]();
-  saveOthers.at ??= first.next().then(({ value }) => JSON.parse(value));
-  const at = await saveOthers.at;
+/** saveOther saves a provider that a program of Go runs, and whom it lets in. */
+async function saveOther(who, more) {
+  const at = await where;
   const save = (yaml) => server.ask("PUT", "/v1/entities", yaml, "application/yaml");
-  await server.ask("DELETE", "/v1/entities/user/ada");
-  await save("user: {identifier: ada, name: Ada, email: ada@example.com}");
+  await save(`user: {identifier: ${who}, name: ${who}, email: ${who}@example.com}`);
   await save(
     "secret: {identifier: search, name: Search, type: SecretText, spec: {secretManagerIdentifier: harnessSecretManager, valueType: Inline, value: s3arch}}",
   );
   await save(more(at));
   await save(
-    `roleAssignment: {identifier: ada${type}, roleIdentifier: _account_viewer, resourceGroupIdentifier: _all_resources_including_child_scopes, principal: {type: USER, identifier: ada}}`,
+    `roleAssignment: {identifier: ${who}, roleIdentifier: _account_viewer, resourceGroupIdentifier: _all_resources_including_child_scopes, principal: {type: USER, identifier: ${who}}}`,
   );
 }
 
 on("who comes from a provider of SAML is logged in, though its answer comes from another site", async (t) => {
   const { page, expect, context } = t;
   expect(/401 \(Unauthorized\)/);
-  await saveOthers(
-    "SAML",
+  await saveOther(
+    "sam",
     (at) => `loginProvider: {identifier: fed, name: Federation, type: SAML, metadataUrl: "${at.metadata}"}`,
   );
   await page.goto(list);
@@ -149,14 +149,14 @@ on("who comes from a provider of SAML is logged in, though its answer comes from
 on("who has a password of a directory is logged in, and else told that it is wrong", async (t) => {
   const { page, expect, accessible } = t;
   expect(/401 \(Unauthorized\)/);
-  await saveOthers(
-    "LDAP",
+  await saveOther(
+    "lea",
     (at) =>
       `loginProvider: {identifier: dir, name: Directory, type: LDAP, host: 127.0.0.1, port: ${at.port}, useSSL: true, bindDN: "cn=search,dc=example,dc=com", bindPasswordRef: search, userQueries: [{baseDN: "ou=people,dc=example,dc=com"}], caCertificate: ${JSON.stringify(at.ca)}}`,
   );
   await page.goto(list);
   const form = page.getByRole("form", { name: "Log in with Directory" });
-  await form.getByLabel("Mail address").fill("ada@example.com");
+  await form.getByLabel("Mail address").fill("lea@example.com");
   assert.deepEqual(await accessible(), []);
   await form.getByLabel("Password").fill("inc0rrect");
   await form.getByRole("button", { name: "Log in with Directory" }).click();

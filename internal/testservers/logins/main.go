@@ -1,6 +1,7 @@
 // Logins runs an identity provider that speaks SAML and an LDAP directory on
 // loopback, for tests that are no program of Go. It says on its output where they
-// are, lets Ada in by both, and ends with its input.
+// are, lets Sam in by one and Lea by the other, and ends
+// with its input.
 //
 // What they do is samlidp's and directory's.
 package main
@@ -44,11 +45,11 @@ func main() {
 func run() error {
 	people, provider := directory.New(alone{}, true), samlidp.New(alone{})
 	people.Set(
-		directory.Entry{DN: "uid=ada," + directory.People, Password: "corr3ct", Attributes: map[string][]string{
-			"mail": {"ada@example.com"}, "cn": {"Ada"}, "memberOf": {"cn=developers," + directory.Groups},
+		directory.Entry{DN: "uid=lea," + directory.People, Password: "corr3ct", Attributes: map[string][]string{
+			"mail": {"lea@example.com"}, "cn": {"Lea"}, "memberOf": {"cn=developers," + directory.Groups},
 		}},
 	)
-	provider.Person("ada@example.com", samlidp.Attributes{"groups": {"developers"}})
+	provider.Person("sam@example.com", samlidp.Attributes{"groups": {"developers"}})
 	at := places{Metadata: provider.URL + "/metadata", Port: people.Port, CA: people.CA}
 	if err := json.NewEncoder(os.Stdout).Encode(at); err != nil {
 		return fmt.Errorf("say where they are: %w", err)
