@@ -1,7 +1,6 @@
-// Logins runs an identity provider that speaks SAML and an LDAP directory on
+// Command logins is an identity provider that speaks SAML and an LDAP directory on
 // loopback, for tests that are no program of Go. It says on its output where they
-// are, lets Sam in by one and Lea by the other, and ends
-// with its input.
+// are, lets Sam in by one and Lea by the other, and ends with its input.
 //
 // What they do is samlidp's and directory's.
 package main
