@@ -113,7 +113,7 @@ func (c *Client) dial(d sso.Directory) (*ldap.Conn, error) {
 		trust.RootCAs = x509.NewCertPool()
 		trust.RootCAs.AppendCertsFromPEM([]byte(d.CA))
 	}
-	conn, err := ldap.DialURL(d.Address(), ldap.DialWithTLSDialer(trust, egress.Dialer(c.inside, d.Connect)))
+	conn, err := ldap.DialURL(d.Address(), ldap.DialWithDialer(egress.Dialer(c.inside, d.Connect)), ldap.DialWithTLSConfig(trust))
 	if err != nil {
 		return nil, fmt.Errorf("connect: %w", err)
 	}
