@@ -202,6 +202,12 @@ func TestResponsesThatNobodyAskedFor(t *testing.T) {
 	if session, to := send("https://evil.example"); session == nil || to != "/" {
 		t.Errorf("it leads to %s", to)
 	}
+	form := url.Values{"SAMLResponse": {f.idp.Unasked(here+"acs", here+"metadata")}}
+	for _, want := range []string{"/", "expired"} { // saml_assertion_replayed_refused
+		if _, to := f.ends(f.posts(form)); to != want {
+			t.Errorf("the same response leads to %s; want %s", to, want)
+		}
+	}
 	// What answers a request still needs who asked.
 	form, kept := f.asks("/")
 	form.Del("RelayState")
