@@ -85,7 +85,9 @@ func New(tb testing.TB, secure bool) *Directory {
 		if err := server.Stop(); err != nil {
 			tb.Error(err)
 		}
-		_ = <-ended // it has been stopped
+		if err := <-ended; err != nil {
+			tb.Error(err)
+		}
 	})
 	for !server.Ready() {
 		select {
@@ -176,7 +178,7 @@ func (d *Directory) search(w *gldap.ResponseWriter, r *gldap.Request) {
 
 // holds says whether an entry is what a filter asks for.
 func holds(f *ber.Packet, e Entry) bool {
-	switch int(f.Tag) {
+	switch uint64(f.Tag) {
 	case ldap.FilterAnd:
 		for _, part := range f.Children {
 			if !holds(part, e) {
