@@ -28,7 +28,7 @@ LONGEST := ./internal/e2e ./delegate/kubernetes ./delegate/ecs ./delegate/helm .
 # tens of thousands of changes of its seeds. "make fuzz" looks for longer.
 test: FUZZTIME ?= 5s
 fuzz: FUZZTIME ?= 15s
-FUZZED := $(wildcard pkg/yamldoc pkg/entity pkg/expr pkg/input pkg/template pkg/trigger pkg/freeze pkg/gitops/argo pkg/scim)
+FUZZED := $(wildcard pkg/yamldoc pkg/entity pkg/expr pkg/input pkg/template pkg/trigger pkg/freeze pkg/gitops/argo pkg/login/saml pkg/scim)
 
 # The CDK warns at length that this Node.js isn't the newest.
 QUIET := JSII_SILENCE_WARNING_END_OF_LIFE_NODE_VERSION=1

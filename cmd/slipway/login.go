@@ -25,7 +25,7 @@ import (
 )
 
 func loginCommand(a *app) *cobra.Command {
-	var stage, actor string
+	var stage, actor, user string
 	var sso, loopback bool
 	c := &cobra.Command{
 		Use: "login [PROVIDER]", Short: "Log in by an identity provider, or to an installation on AWS", GroupID: groupAdmin, Args: cobra.MaximumNArgs(1),
@@ -34,12 +34,14 @@ func loginCommand(a *app) *cobra.Command {
 			"\"slipway serve\" needs no login: its first start makes a token.\n\n" +
 			"With --sso it logs in to the server of --server by one of its identity providers, with the client for the command\n" +
 			"line that the provider's document names (cliClientId). It shows a page to open in any browser, or, if the provider\n" +
-			"can't do that, one to open in a browser of this machine, and writes the token to the config file.",
+			"can't do that, one to open in a browser of this machine, and writes the token to the config file. Where the\n" +
+			"provider is an LDAP directory, it asks for the mail address (--user) and the password instead, or reads the\n" +
+			"password from its input, of which it is the first line.",
 		RunE: func(c *cobra.Command, args []string) error {
 			switch {
 			case sso:
-				return loginSSO(c.Context(), a, strings.Join(args, ""), loopback)
-			case len(args) > 0 || loopback:
+				return loginSSO(c, a, strings.Join(args, ""), ssoFlags{loopback, user})
+			case len(args) > 0 || loopback || user != "":
 				return fault.New(fault.Invalid, "a provider is for login --sso")
 			}
 			return a.login(c.Context(), stage, actor)
@@ -47,6 +49,7 @@ func loginCommand(a *app) *cobra.Command {
 	}
 	c.Flags().BoolVar(&sso, "sso", false, "log in by an identity provider of the server")
 	c.Flags().BoolVar(&loopback, "loopback", false, "with --sso: have a browser of this machine come back to the command")
+	c.Flags().StringVar(&user, "user", "", "with --sso: the mail address to log in to an LDAP directory with")
 	c.Flags().StringVar(&stage, "stage", "prod", "stage of the installation")
 	c.Flags().StringVar(&actor, "as", "admin", "who the token's bearer is, in the audit trail")
 	return c

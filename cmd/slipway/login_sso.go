@@ -1,21 +1,36 @@
 package main
 
 import (
+	"bufio"
 	"context"
 	"errors"
 	"fmt"
+	"io"
+	"os"
 	"slices"
 	"strings"
 	"time"
 
+	"github.com/spf13/cobra"
+	"golang.org/x/term"
+
+	"github.com/slipway-cd/slipway/pkg/access/sso"
+	"github.com/slipway-cd/slipway/pkg/api"
 	"github.com/slipway-cd/slipway/pkg/apiclient"
 	"github.com/slipway-cd/slipway/pkg/fault"
 	"github.com/slipway-cd/slipway/pkg/login"
 	"github.com/slipway-cd/slipway/pkg/login/oidc"
 )
 
+// ssoFlags are those of a login by an identity provider.
+type ssoFlags struct {
+	loopback bool
+	user     string
+}
+
 // loginSSO logs in by an identity provider of the server, and keeps the token.
-func loginSSO(ctx context.Context, a *app, name string, loopback bool) error {
+func loginSSO(c *cobra.Command, a *app, name string, f ssoFlags) error {
+	ctx := c.Context()
 	s, err := a.caller.settings()
 	if err != nil {
 		return err
@@ -28,6 +43,88 @@ func loginSSO(ctx context.Context, a *app, name string, loopback bool) error {
 	if err != nil {
 		return err
 	}
+	made, err := made(c, a, client, way, f)
+	if err != nil {
+		return err
+	}
+	file, err := a.caller.readConfig()
+	if err != nil {
+		return err
+	}
+	file.Server, file.Token = s.Server, made.Secret
+	if err := a.caller.writeConfig(file); err != nil {
+		return err
+	}
+	_, err = fmt.Fprintf(a.shows.people(), "logged in to %s as %s, until %s\n", s.Server, made.Token.Actor, made.Token.ExpiresAt.Local().Format(time.DateTime))
+	return err
+}
+
+// made is the token that the server makes of who logs in.
+func made(c *cobra.Command, a *app, client *apiclient.Client, way login.Way, f ssoFlags) (api.NewToken, error) {
+	if way.Type == sso.LDAP {
+		user, password, err := typed(c, a, f.user)
+		if err != nil {
+			return api.NewToken{}, err
+		}
+		return apiclient.ExchangePassword(c.Context(), client, way.ID, user, password)
+	}
+	if f.user != "" {
+		return api.NewToken{}, fault.New(fault.Invalid, "--user is for an LDAP directory, and %s is none", way.ID)
+	}
+	text, err := asked(c.Context(), a, way, f.loopback)
+	if err != nil {
+		return api.NewToken{}, err
+	}
+	return apiclient.ExchangeLogin(c.Context(), client, way.ID, text)
+}
+
+// typed is what somebody types at the terminal, which doesn't show the password; or
+// else the password is the first line of the input.
+func typed(c *cobra.Command, a *app, user string) (name, password string, err error) {
+	in, out := bufio.NewReader(io.LimitReader(c.InOrStdin(), maxTyped)), a.shows.people()
+	line := func() (string, error) {
+		text, err := in.ReadString('\n')
+		if errors.Is(err, io.EOF) && text != "" {
+			err = nil
+		}
+		if err != nil {
+			return "", fmt.Errorf("read what is typed: %w", err)
+		}
+		return strings.TrimRight(text, "\r\n"), nil
+	}
+	terminal, hides := c.InOrStdin().(*os.File)
+	hides = hides && term.IsTerminal(int(terminal.Fd()))
+	if user == "" {
+		if !hides {
+			return "", "", fault.New(fault.Invalid, "want --user with the mail address where the password comes from the input")
+		}
+		if _, err := fmt.Fprint(out, "Mail address: "); err != nil {
+			return "", "", err
+		}
+		if user, err = line(); err != nil {
+			return "", "", err
+		}
+	}
+	if !hides {
+		password, err = line()
+		return user, password, err
+	}
+	if _, err := fmt.Fprint(out, "Password: "); err != nil {
+		return "", "", err
+	}
+	text, err := term.ReadPassword(int(terminal.Fd()))
+	if err != nil {
+		return "", "", fmt.Errorf("read the password: %w", err)
+	}
+	_, err = fmt.Fprintln(out)
+	return user, string(text), err
+}
+
+// maxTyped bounds what is typed, in bytes.
+const maxTyped = 4096
+
+// asked is the token that a provider gives who logs in in a browser.
+func asked(ctx context.Context, a *app, way login.Way, loopback bool) (string, error) {
 	asker := oidc.New(true, time.Now)
 	at := oidc.Terminal{Issuer: way.Issuer, ClientID: way.ClientID, Scopes: way.Scopes}
 	tell := func(format string, args ...any) error {
@@ -43,22 +140,7 @@ func loginSSO(ctx context.Context, a *app, name string, loopback bool) error {
 	if errors.Is(err, oidc.ErrNoDevice) {
 		text, err = asker.Loopback(ctx, at, func(page string) error { return tell("Open this page in a browser of this machine:\n%s\n", page) })
 	}
-	if err != nil {
-		return err
-	}
-	made, err := apiclient.ExchangeLogin(ctx, client, way.ID, text)
-	if err != nil {
-		return err
-	}
-	file, err := a.caller.readConfig()
-	if err != nil {
-		return err
-	}
-	file.Server, file.Token = s.Server, made.Secret
-	if err := a.caller.writeConfig(file); err != nil {
-		return err
-	}
-	return tell("logged in to %s as %s, until %s\n", s.Server, made.Token.Actor, made.Token.ExpiresAt.Local().Format(time.DateTime))
+	return text, err
 }
 
 // chosenWay is the provider that is named, or the only one.
@@ -69,7 +151,7 @@ func chosenWay(ctx context.Context, client *apiclient.Client, name string) (logi
 	}
 	var names []string
 	for _, w := range ways.Providers {
-		if w.ClientID != "" {
+		if w.ClientID != "" || w.Type == sso.LDAP {
 			names = append(names, w.ID)
 		}
 	}
@@ -79,11 +161,11 @@ func chosenWay(ctx context.Context, client *apiclient.Client, name string) (logi
 	at := slices.IndexFunc(ways.Providers, func(w login.Way) bool { return w.ID == name })
 	switch {
 	case len(names) == 0:
-		return login.Way{}, fault.New(fault.NotFound, "no identity provider of the server is for the command line: none has a cliClientId, see docs/access.md")
+		return login.Way{}, fault.New(fault.NotFound, "no identity provider of the server is for the command line: none is an LDAP directory or has a cliClientId, see docs/access.md")
 	case name == "":
 		return login.Way{}, fault.New(fault.Invalid, "the server has several identity providers; want one of %s", strings.Join(names, ", "))
 	case !slices.Contains(names, name) && at >= 0:
-		return login.Way{}, fault.New(fault.Invalid, "the login provider %q is for browsers alone: its document has no cliClientId; want one of %s", name, strings.Join(names, ", "))
+		return login.Way{}, fault.New(fault.Invalid, "the login provider %q is for browsers alone: it is no LDAP directory, and its document has no cliClientId; want one of %s", name, strings.Join(names, ", "))
 	case at < 0:
 		return login.Way{}, fault.New(fault.NotFound, "there is no login provider %q; want one of %s", name, strings.Join(names, ", "))
 	}

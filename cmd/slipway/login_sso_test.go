@@ -3,10 +3,12 @@ package main
 import (
 	"os"
 	"path/filepath"
+	"strconv"
 	"testing"
 
 	"github.com/rogpeppe/go-internal/testscript"
 
+	ldapserver "github.com/slipway-cd/slipway/internal/testservers/directory"
 	"github.com/slipway-cd/slipway/internal/testservers/idp"
 )
 
@@ -16,6 +18,8 @@ func TestLoginSSO(t *testing.T) {
 	provider := idp.New(t)
 	provider.Person(idp.Claims{"sub": "1", "email": "ada@example.com", "email_verified": true})
 	provider.Device(true, "authorization_pending")
+	people := ldapserver.New(t, true)
+	people.Set(ldapserver.Entry{DN: "uid=ada," + ldapserver.People, Password: "corr3ct", Attributes: map[string][]string{"mail": {"ada@example.com"}}})
 	servers := &servers{running: map[*testscript.TestScript]*server{}}
 	// The scripts run beside each other, after this function has come back.
 	t.Run("scripts", func(t *testing.T) {
@@ -25,7 +29,8 @@ func TestLoginSSO(t *testing.T) {
 				e.Setenv("HOME", e.WorkDir)
 				e.Setenv("SLIPWAY_CONFIG", filepath.Join(e.WorkDir, "config.yaml"))
 				e.Setenv("ISSUER", provider.URL)
-				return nil
+				e.Setenv("LDAP_PORT", strconv.Itoa(people.Port))
+				return os.WriteFile(filepath.Join(e.WorkDir, "ca.pem"), []byte(people.CA), 0o600)
 			},
 			Cmds:                map[string]func(*testscript.TestScript, bool, []string){"server": servers.start},
 			RequireExplicitExec: true,

@@ -12,6 +12,7 @@ import (
 
 	"github.com/slipway-cd/slipway/pkg/access"
 	"github.com/slipway-cd/slipway/pkg/access/action"
+	"github.com/slipway-cd/slipway/pkg/access/sso"
 	"github.com/slipway-cd/slipway/pkg/audit"
 	"github.com/slipway-cd/slipway/pkg/fault"
 	"github.com/slipway-cd/slipway/pkg/login"
@@ -25,6 +26,14 @@ const (
 	// exchangePath ends the paths at which programs log people in: no browser has
 	// anything to do with them.
 	exchangePath = "/exchange"
+	// acsPath ends the paths at which providers of SAML have browsers post what they
+	// say: each comes from another site.
+	acsPath = "/acs"
+	// maxForm bounds such a form, in bytes: what it holds is in base64, with each
+	// third character or so written as three.
+	maxForm = 768 << 10
+	// formResponse and formState are its fields.
+	formResponse, formState = "SAMLResponse", "RelayState"
 	// secureAttempt and plainAttempt are the cookies of a login that was begun.
 	secureAttempt, plainAttempt = "__Host-slipway-login", "slipway-login"
 )
@@ -44,7 +53,7 @@ func loginProviders(server *Server) {
 		OperationID: "listLogins", Method: http.MethodGet, Path: waysPath, Tags: tags, Security: open,
 		Summary: "List the identity providers that people log in by; it needs no token",
 	}, s.ways)
-	one := loginPaths + "oidc/{provider}"
+	one, asserted := loginPaths+"oidc/{provider}", loginPaths+"saml/{provider}"
 	exempt(server, action.Public, huma.Operation{
 		OperationID: "startLogin", Method: http.MethodGet, Path: one + "/start", Tags: tags, Security: open,
 		Summary: "Send a browser to an identity provider to log in", DefaultStatus: http.StatusFound,
@@ -57,6 +66,43 @@ func loginProviders(server *Server) {
 		OperationID: "exchangeLogin", Method: http.MethodPost, Path: one + exchangePath, Tags: tags, Security: open,
 		Summary: "Swap an identity provider's token for one of the API, at a terminal",
 	}, s.exchange)
+	exempt(server, action.Public, huma.Operation{
+		OperationID: "startSAMLLogin", Method: http.MethodGet, Path: asserted + "/start", Tags: tags, Security: open,
+		Summary: "Send a browser to an identity provider that speaks SAML to log in", DefaultStatus: http.StatusFound,
+	}, s.start)
+	exempt(server, action.Public, huma.Operation{
+		OperationID: "receiveSAMLResponse", Method: http.MethodPost, Path: asserted + acsPath, Tags: tags, Security: open, MaxBodyBytes: maxForm,
+		Summary: "Take what an identity provider has a browser post, and send the browser on to finish the login", DefaultStatus: http.StatusSeeOther,
+	}, s.receive)
+	exempt(server, action.Public, huma.Operation{
+		OperationID: "finishSAMLLogin", Method: http.MethodGet, Path: asserted + "/callback", Tags: tags, Security: open,
+		Summary: "Finish a login by SAML; the answer's cookie is a session", DefaultStatus: http.StatusFound,
+	}, s.callback)
+	exempt(server, action.Public, huma.Operation{
+		OperationID: "describeSAMLLogin", Method: http.MethodGet, Path: asserted + "/metadata", Tags: tags, Security: open,
+		Summary: "Give the metadata of SAML that an identity provider is told",
+	}, s.describe)
+	directory := loginPaths + "ldap/{provider}"
+	exempt(server, action.Public, huma.Operation{
+		OperationID: "loginByPassword", Method: http.MethodPost, Path: directory, Tags: tags, Security: open,
+		Summary: "Open a session of the console with a password that an LDAP directory takes; the answer's cookie is it",
+	}, s.password)
+	exempt(server, action.Public, huma.Operation{
+		OperationID: "exchangePassword", Method: http.MethodPost, Path: directory + exchangePath, Tags: tags, Security: open,
+		Summary: "Swap a password that an LDAP directory takes for a token of the API, at a terminal",
+	}, s.exchangePassword)
+}
+
+// enters refuses what pages of other origins make a browser send to where people
+// log in, but for what proves itself.
+func enters(r *http.Request) error {
+	switch {
+	case strings.HasSuffix(r.URL.Path, acsPath):
+		return nil // a provider has signed it, and it logs nobody in
+	case strings.HasSuffix(r.URL.Path, exchangePath):
+		return ofOrigin(r)
+	}
+	return ofConsole(r)
 }
 
 func (s *logins) ways(ctx context.Context, in *struct {
@@ -73,13 +119,18 @@ func (s *logins) ways(ctx context.Context, in *struct {
 	return &struct{ Body login.Logins }{out}, err
 }
 
-// reached is where a request came in.
+// reached is where a request came in, and the type of provider that it is about.
 type reached struct {
-	host string
-	tls  bool
+	host, typ string
+	tls       bool
 }
 
-func (r *reached) at(ctx huma.Context) { r.host, r.tls = ctx.Host(), ctx.TLS() != nil }
+func (r *reached) at(ctx huma.Context) {
+	r.host, r.typ, r.tls = ctx.Host(), sso.OIDC, ctx.TLS() != nil
+	if strings.HasPrefix(ctx.Operation().Path, loginPaths+"saml/") {
+		r.typ = sso.SAML
+	}
+}
 
 // starting is a browser that is to be sent to a provider.
 type starting struct {
@@ -127,12 +178,63 @@ func (s *logins) start(ctx context.Context, in *starting) (*sent, error) {
 	if err != nil {
 		return failed(err)
 	}
-	address, sealed, err := s.Desk.Start(ctx, in.Provider, base, inside(in.Next))
+	address, sealed, err := s.Desk.Start(ctx, in.typ, in.Provider, base, inside(in.Next))
 	if err != nil {
 		return failed(err)
 	}
 	cookie, err := attemptCookie(base, sealed, int(login.AttemptAge/time.Second))
 	return &sent{Location: address, SetCookie: []http.Cookie{cookie}}, err
+}
+
+// posted is a form that a provider has a browser post.
+type posted struct {
+	reached
+
+	Provider string `path:"provider" maxLength:"128"`
+	RawBody  []byte `contentType:"application/x-www-form-urlencoded"`
+}
+
+// Resolve keeps where it came in (huma.Resolver).
+func (p *posted) Resolve(ctx huma.Context) []error {
+	p.at(ctx)
+	return nil
+}
+
+func (s *logins) receive(ctx context.Context, in *posted) (*sent, error) {
+	if s.Desk == nil {
+		return nil, nobodyLogsIn()
+	}
+	base, err := s.Desk.Base(in.host, in.tls)
+	if err != nil {
+		return failed(err)
+	}
+	form, err := url.ParseQuery(string(in.RawBody))
+	if err != nil {
+		return nil, invalid("the form can't be read")
+	}
+	next, err := s.Desk.Receive(ctx, in.Provider, base, form.Get(formResponse), form.Get(formState), requestID(ctx))
+	if err != nil {
+		return failed(err)
+	}
+	return &sent{Location: next}, nil
+}
+
+func (s *logins) describe(ctx context.Context, in *starting) (*struct {
+	Type string `header:"Content-Type"`
+	Body []byte
+}, error) {
+	if s.Desk == nil {
+		return nil, nobodyLogsIn()
+	}
+	base, err := s.Desk.Base(in.host, in.tls)
+	if err != nil {
+		return nil, fault.New(fault.Invalid, "%s", login.NoAddress.Sentence())
+	}
+	text, err := s.Desk.Describe(ctx, in.Provider, base)
+	return &struct {
+		Type string `header:"Content-Type"`
+		Body []byte
+	}{"application/samlmetadata+xml", text}, err
 }
 
 func (s *logins) callback(ctx context.Context, in *returning) (*sent, error) {
@@ -151,7 +253,7 @@ func (s *logins) callback(ctx context.Context, in *returning) (*sent, error) {
 	if err != nil {
 		return nil, err
 	}
-	who, next, err := s.Desk.Finish(ctx, in.Provider, b)
+	who, next, err := s.Desk.Finish(ctx, in.typ, in.Provider, b)
 	if err != nil {
 		out, err := failed(err)
 		if out != nil {
@@ -234,13 +336,14 @@ func (s *logins) exchange(ctx context.Context, in *struct {
 		return nil, nobodyLogsIn()
 	}
 	who, err := s.Desk.Exchange(ctx, in.Provider, in.Body.Token, requestID(ctx))
-	var r *login.Refusal
-	if errors.As(err, &r) {
-		return nil, fault.New(fault.Unauthenticated, "%s", r.Failure.Sentence())
-	}
 	if err != nil {
-		return nil, err
+		return nil, sentence(err)
 	}
+	return s.token(ctx, who)
+}
+
+// token is one of the API for who has logged in at a terminal.
+func (s *logins) token(ctx context.Context, who login.Person) (*struct{ Body NewToken }, error) {
 	t, text, err := s.mintFor(ctx, who, store.TokenUser)
 	if err != nil {
 		return nil, err

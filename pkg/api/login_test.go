@@ -21,7 +21,9 @@ import (
 	"github.com/slipway-cd/slipway/pkg/catalog"
 	"github.com/slipway-cd/slipway/pkg/fault"
 	"github.com/slipway-cd/slipway/pkg/login"
+	"github.com/slipway-cd/slipway/pkg/login/ldap"
 	"github.com/slipway-cd/slipway/pkg/login/oidc"
+	"github.com/slipway-cd/slipway/pkg/login/saml"
 	"github.com/slipway-cd/slipway/pkg/ref"
 	"github.com/slipway-cd/slipway/pkg/secret"
 	"github.com/slipway-cd/slipway/pkg/store"
@@ -49,7 +51,7 @@ func people(t *testing.T, more string) *lobby {
 	l.cfg.Catalog = catalog.New(catalog.Config{Store: l.store, Secret: keeper, Options: builtin.Options(ref.Scope{}), Now: now, Saved: leaves.Saved})
 	l.cfg.Now = now
 	l.cfg.Login = login.New(login.Config{
-		Account: "default", Store: l.store, Join: l.cfg.Catalog.Join, Secret: keeper, Protocol: oidc.New(true, now), Now: now, Log: slog.New(slog.DiscardHandler),
+		Account: "default", Store: l.store, Join: l.cfg.Catalog.Join, Secret: keeper, Protocols: login.Protocols{Tokens: oidc.New(true, now), Assertions: saml.New(true, now), Directory: ldap.New(true)}, Now: now, Log: slog.New(slog.DiscardHandler),
 	})
 	l.Server = api.New(l.cfg)
 	l.put("", "secret: {identifier: idp, name: IdP, type: SecretText, spec: {secretManagerIdentifier: harnessSecretManager, valueType: Inline, value: "+idp.ClientSecret+"}}")
@@ -555,6 +557,8 @@ func TestWhereNobodyLogsIn(t *testing.T) {
 	s.Server = api.New(cfg)
 	for _, doc := range []string{
 		"loginProvider: {identifier: corp, name: Corp, type: OIDC, issuer: 'https://login.example.com', clientId: slipway}",
+		"loginProvider: {identifier: dir, name: Directory, type: LDAP, host: ldap.example.com, useSSL: true, bindDN: 'cn=x', bindPasswordRef: idp, userQueries: [{baseDN: 'dc=x'}]}",
+		"loginProvider: {identifier: fed, name: Federation, type: SAML, metadataUrl: 'https://login.example.com/metadata'}",
 		"userGroup: {identifier: devs, name: Devs, ssoLinked: true, linkedSsoId: corp, linkedSsoType: OIDC, ssoGroupId: devs}",
 	} {
 		if p := s.ask("PUT", "/v1/entities", doc, "Content-Type", "application/yaml").problem(400); p.Message != login.NotOnAWS || len(p.Details) != 1 || p.Details[0].Line != 1 {
@@ -572,4 +576,13 @@ func TestWhereNobodyLogsIn(t *testing.T) {
 		}
 	}
 	s.ask("POST", "/v1/login/oidc/corp/exchange", `{"idToken":"x"}`, "Authorization", "", "Content-Type", "application/json").problem(400)
+	for _, path := range []string{"start", "callback", "metadata"} {
+		if p := s.ask("GET", "/v1/login/saml/corp/"+path, "", "Authorization", "").problem(400); p.Code != fault.Unsupported {
+			t.Errorf("%s: %+v", path, p)
+		}
+	}
+	s.ask("POST", "/v1/login/saml/corp/acs", "SAMLResponse=x", "Authorization", "", "Content-Type", "application/x-www-form-urlencoded").problem(400)
+	for _, path := range []string{"", "/exchange"} {
+		s.ask("POST", "/v1/login/ldap/corp"+path, `{"user":"x","password":"y"}`, "Authorization", "", "Content-Type", "application/json", "X-Slipway-Console", "1").problem(400)
+	}
 }

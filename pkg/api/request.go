@@ -101,7 +101,7 @@ func (s *Server) authenticate(next http.Handler) http.Handler {
 			return
 		}
 		if r.URL.Path == waysPath || strings.HasPrefix(r.URL.Path, loginPaths) { // what is shown there proves who it is
-			if err := ofConsole(r); err != nil && !strings.HasSuffix(r.URL.Path, exchangePath) {
+			if err := enters(r); err != nil {
 				s.refuse(w, r, err)
 				return
 			}

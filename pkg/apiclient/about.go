@@ -45,6 +45,14 @@ func ExchangeLogin(ctx context.Context, c *Client, provider, idToken string) (ap
 	}{idToken})
 }
 
+// ExchangePassword swaps a password that a directory takes for a token of the API.
+func ExchangePassword(ctx context.Context, c *Client, provider, user, password string) (api.NewToken, error) {
+	return post[api.NewToken](ctx, c, path("login", "ldap", provider, "exchange"), nil, struct {
+		User     string `json:"user"`
+		Password string `json:"password"`
+	}{user, password})
+}
+
 // About asks a server for its version and its clock.
 func (c *Client) About(ctx context.Context) (About, error) {
 	begun := time.Now()

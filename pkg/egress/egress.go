@@ -1,7 +1,8 @@
 // Package egress reaches addresses that users write from the machine of the
 // control plane itself, without being led to what is for that machine alone.
 //
-// What is asked there is the caller's: pkg/notify/send and pkg/login/oidc.
+// What is asked there is the caller's: pkg/notify/send's, and that of pkg/login/oidc
+// and its neighbours.
 // Delegates reach what their own machine does, and don't use it.
 package egress
 
@@ -29,8 +30,13 @@ func Client(inside bool, each time.Duration) *http.Client {
 	}
 }
 
+// Dialer is what reaches no more than a Client does.
+func Dialer(inside bool, each time.Duration) *net.Dialer {
+	return &net.Dialer{Timeout: each, Control: func(_, address string, _ syscall.RawConn) error { return guard(address, inside) }}
+}
+
 func transport(inside bool, each time.Duration) *http.Transport {
-	dialer := net.Dialer{Timeout: each, Control: func(_, address string, _ syscall.RawConn) error { return guard(address, inside) }}
+	dialer := Dialer(inside, each)
 	return &http.Transport{
 		Proxy: http.ProxyFromEnvironment, DialContext: dialer.DialContext, ForceAttemptHTTP2: true,
 		TLSHandshakeTimeout: each, MaxIdleConnsPerHost: 2, IdleConnTimeout: time.Minute,

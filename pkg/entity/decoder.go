@@ -31,6 +31,7 @@ type (
 	notifications struct{ *decoder }
 	settings      struct{ *decoder } // connectors, secrets, variables and user groups: by services and notifications
 	roles         struct{ *decoder } // and who has them over what
+	logins        struct{ *decoder } // by whom people log in: by roles
 	agents        struct{ *decoder } // of GitOps, and what they keep as Argo CD says it
 	templates     struct{ *decoder } // by all whose documents may be one
 )

@@ -239,7 +239,7 @@ func (d *decoder) entity(v yamldoc.Value, e *Entity) {
 	case ref.RoleAssignment:
 		e.RoleAssignment = roles{d}.assignment(v, e)
 	case ref.LoginProvider:
-		e.LoginProvider = roles{d}.provider(v, e)
+		e.LoginProvider = logins{d}.provider(v, e)
 	case ref.Variable:
 		e.Variable = settings{d}.scopeVariable(v, e)
 	case ref.GitOpsAgent:

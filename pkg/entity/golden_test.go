@@ -86,6 +86,16 @@ func TestGoodFilesAreSilent(t *testing.T) {
 	}
 }
 
+// What is the account's alone.
+func TestGoodFilesOfTheAccountAreSilent(t *testing.T) {
+	t.Parallel()
+	for _, path := range files(t, "testdata/account/*.yaml") {
+		if _, report := decode(filepath.Base(path), read(t, path), ref.Scope{Account: project.Account}); lines(report) != "" {
+			t.Errorf("findings in a good file:\n%s", lines(report))
+		}
+	}
+}
+
 func TestBrokenFilesSayWhatIsWrong(t *testing.T) {
 	t.Parallel()
 	for _, path := range files(t, "testdata/err/*.yaml") {

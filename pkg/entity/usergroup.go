@@ -88,7 +88,7 @@ func (d settings) linked(v yamldoc.Value, g *UserGroup) document.Keys {
 				roles(d).names(at, ref.LoginProvider, ref.Ref{Scope: ref.Scope{Account: d.Scope.Account}, ID: provider.Value})
 			}
 		}),
-		"linkedSsoType":        unlinked(d.Supported(&typ, "a group linked by", []string{sso.OIDC}, "SAML", "LDAP", "OAUTH")),
+		"linkedSsoType":        unlinked(d.Supported(&typ, "a group linked by", []string{sso.OIDC, sso.SAML, sso.LDAP}, "OAUTH")),
 		"linkedSsoDisplayName": unlinked(d.Text(nil)),
 		"ssoGroupId":           unlinked(d.PlainText(&id, "what the provider calls the group")),
 		"ssoGroupName":         unlinked(d.PlainText(&name, "what the provider calls the group")),

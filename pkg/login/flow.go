@@ -41,16 +41,21 @@ type Back struct {
 
 // Start begins a login: the address at the provider, and the attempt for the
 // browser to keep.
-func (d *Desk) Start(ctx context.Context, provider, base, next string) (address, sealed string, err error) {
-	p, _, err := d.provider(ctx, provider)
+func (d *Desk) Start(ctx context.Context, typ, provider, base, next string) (address, sealed string, err error) {
+	p, _, err := d.speaking(ctx, typ, provider)
 	if err != nil {
 		return "", "", err
 	}
 	a := Attempt{
 		Provider: p.ID, State: random(), Nonce: random(), Verifier: random(), Next: next, Until: d.Now().Add(AttemptAge),
-		Redirect: base + "/v1/login/oidc/" + p.ID + "/callback",
+		Redirect: base + p.Served("callback"),
 	}
-	if address, err = d.Protocol.Begin(ctx, p, a); err != nil {
+	if typ == sso.SAML {
+		address, err = d.Assertions.Begin(ctx, p, base, a)
+	} else {
+		address, err = d.Tokens.Begin(ctx, p, a)
+	}
+	if err != nil {
 		return "", "", d.fails(ctx, p, err)
 	}
 	text, err := json.Marshal(a)
@@ -75,28 +80,41 @@ func (d *Desk) attemptKey(provider string) store.EntityKey {
 
 // Finish takes what a provider sent a browser back with: who it is, and the page
 // that was wanted. Its errors are Refusals, as far as people can do something.
-func (d *Desk) Finish(ctx context.Context, provider string, b Back) (Person, string, error) {
-	p, made, err := d.provider(ctx, provider)
+func (d *Desk) Finish(ctx context.Context, typ, provider string, b Back) (Person, string, error) {
+	p, made, err := d.speaking(ctx, typ, provider)
 	if err != nil {
 		return Person{}, "", err
 	}
-	a, err := d.opened(ctx, p, b)
+	var a Attempt
+	if b.State != "" || !p.Federation.Unasked {
+		a, err = d.opened(ctx, p, b)
+	}
 	if err != nil {
 		return Person{}, "", d.fails(ctx, p, err)
 	}
 	if b.Error != "" {
 		return Person{}, "", d.fails(ctx, p, refuse(Denied, fmt.Errorf("the provider says %.200q", b.Error)))
 	}
-	clientSecret, err := d.clientSecret(ctx, p)
-	if err != nil {
-		return Person{}, "", d.fails(ctx, p, err)
-	}
-	claims, err := d.Protocol.Redeem(ctx, p, clientSecret, b.Code, a)
+	claims, next, err := d.redeem(ctx, p, b.Code, a)
 	if err != nil {
 		return Person{}, "", d.refused(ctx, p, claims, b.Request, err)
 	}
 	user, err := d.enter(ctx, p, made, claims, b.Request)
-	return Person{user, p}, a.Next, err
+	return Person{user, p}, next, err
+}
+
+// redeem gives what a provider says of who comes back with a code, and the page
+// that was wanted.
+func (d *Desk) redeem(ctx context.Context, p sso.Provider, code string, a Attempt) (Claims, string, error) {
+	if p.Type == sso.SAML {
+		return d.collect(ctx, p, code, a)
+	}
+	clientSecret, err := d.secret(ctx, p)
+	if err != nil {
+		return Claims{}, "", err
+	}
+	claims, err := d.Tokens.Redeem(ctx, p, clientSecret, code, a)
+	return claims, a.Next, err
 }
 
 // opened is the attempt that a browser has kept, if it is what the provider
@@ -133,8 +151,8 @@ func (d *Desk) first(ctx context.Context, what, text string, until time.Time) er
 	return err
 }
 
-// clientSecret is that of the provider's client.
-func (d *Desk) clientSecret(ctx context.Context, p sso.Provider) (string, error) {
+// secret is that by which the provider knows Slipway.
+func (d *Desk) secret(ctx context.Context, p sso.Provider) (string, error) {
 	if p.Secret.ID == "" {
 		return "", nil
 	}
@@ -148,14 +166,14 @@ func (d *Desk) clientSecret(ctx context.Context, p sso.Provider) (string, error)
 // Exchange takes the token that a provider gave to a client at a terminal: who
 // it is. It counts once.
 func (d *Desk) Exchange(ctx context.Context, provider, idToken, request string) (Person, error) {
-	p, made, err := d.provider(ctx, provider)
+	p, made, err := d.speaking(ctx, sso.OIDC, provider)
 	if err != nil {
 		return Person{}, err
 	}
 	if p.CLIClientID == "" {
 		return Person{}, fault.New(fault.Invalid, "the login provider %q is for browsers alone; its document has no cliClientId", p.ID)
 	}
-	claims, err := d.Protocol.Verify(ctx, p, idToken)
+	claims, err := d.Tokens.Verify(ctx, p, idToken)
 	if err == nil {
 		err = d.first(ctx, "token", idToken, d.Now().Add(time.Hour))
 	}

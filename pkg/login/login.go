@@ -2,8 +2,9 @@
 // begins a login, takes what the provider answers, finds or makes the user, and
 // keeps which groups the provider names for that one.
 //
-// How a provider is asked, and its tokens are checked, is pkg/login/oidc's, which
-// no function needs that logs nobody in. Sessions and tokens are pkg/api's.
+// How a provider is asked, and what it says is checked, is pkg/login/oidc's,
+// pkg/login/saml's and pkg/login/ldap's, which no function needs that logs nobody in. Sessions and
+// tokens are pkg/api's.
 package login
 
 import (
@@ -22,9 +23,16 @@ import (
 	"github.com/slipway-cd/slipway/pkg/store"
 )
 
-// Protocol asks a provider. Its errors are for the log: people are told a
-// Failure.
-type Protocol interface {
+// Protocols are how providers are asked, one for each of their types. Their errors
+// are for the log: people are told a Failure.
+type Protocols struct {
+	Tokens     Tokens
+	Assertions Assertions
+	Directory  Directory
+}
+
+// Tokens asks a provider that speaks OpenID Connect.
+type Tokens interface {
 	// Begin is the address at the provider where a login begins.
 	Begin(ctx context.Context, p sso.Provider, a Attempt) (string, error)
 	// Redeem gives what the provider says of who comes back with a code.
@@ -34,14 +42,41 @@ type Protocol interface {
 	Verify(ctx context.Context, p sso.Provider, idToken string) (Claims, error)
 }
 
+// Assertions asks a provider that speaks SAML. Base is where browsers reach the
+// console.
+type Assertions interface {
+	// Begin is the address at the provider where a login begins.
+	Begin(ctx context.Context, p sso.Provider, base string, a Attempt) (string, error)
+	// Read gives what a response of the provider says, which it has signed.
+	Read(ctx context.Context, p sso.Provider, base, response string) (Asserted, error)
+	// Describe is what the provider's side is told of Slipway, as XML.
+	Describe(p sso.Provider, base string) ([]byte, error)
+}
+
+// Directory asks an LDAP directory.
+type Directory interface {
+	// Check gives what the directory says of whom a password lets in. With the error
+	// Wrong, it is of whom it doesn't, if there is somebody of that name.
+	Check(ctx context.Context, p sso.Provider, searchPassword, user, password string) (Claims, error)
+}
+
+// Asserted is what an assertion says.
+type Asserted struct {
+	Claims
+
+	ID    string    // the provider gives it to no other
+	Asked string    // the Nonce of the Attempt that it answers; empty: nobody asked
+	Until time.Time // from then on it isn't taken
+}
+
 // Config is what a Desk needs.
 type Config struct {
 	Account string
 	Store   store.Store
 	// Join saves the document of a new user, which must not exist.
-	Join     func(ctx context.Context, account ref.Scope, document []byte, by audit.Author) (store.EntityKey, error)
-	Secret   *secret.Keeper
-	Protocol Protocol
+	Join   func(ctx context.Context, account ref.Scope, document []byte, by audit.Author) (store.EntityKey, error)
+	Secret *secret.Keeper
+	Protocols
 	// URL is where browsers reach the console; empty: on the server's own machine alone.
 	URL string
 	Now func() time.Time
@@ -52,16 +87,21 @@ type Config struct {
 const NotOnAWS = "people can't log in by an identity provider where Slipway runs on AWS yet, so that this would count for nothing; they use tokens there, see docs/access.md"
 
 // Desk logs people in.
-type Desk struct{ Config }
+type Desk struct {
+	Config
+
+	turns turns
+}
 
 // New makes a Desk.
-func New(cfg Config) *Desk { return &Desk{cfg} }
+func New(cfg Config) *Desk { return &Desk{Config: cfg} }
 
 // Way is a provider as whoever would log in sees it.
 type Way struct {
 	ID       string   `json:"id"`
 	Name     string   `json:"name"`
-	Issuer   string   `json:"issuer" doc:"The provider's address"`
+	Type     string   `json:"type" enum:"OIDC,SAML,LDAP" doc:"What the provider speaks"`
+	Issuer   string   `json:"issuer,omitempty" doc:"The address of a provider that speaks OpenID Connect"`
 	ClientID string   `json:"cliClientId,omitempty" doc:"The provider's client for the command line; none: it is for browsers alone"`
 	Scopes   []string `json:"scopes" nullable:"false" doc:"What the command line asks for"`
 }
@@ -81,10 +121,23 @@ func (d *Desk) Ways(ctx context.Context) ([]Way, error) {
 		}
 		if e := grants.Decoded(saved); e != nil && e.LoginProvider != nil {
 			p := e.LoginProvider
-			ways = append(ways, Way{ID: p.ID, Name: p.Name, Issuer: p.Issuer, ClientID: p.CLIClientID, Scopes: p.AllScopes()})
+			w := Way{ID: p.ID, Name: p.Name, Type: p.Type, Scopes: []string{}}
+			if p.Type == sso.OIDC { // what the command line asks
+				w.Issuer, w.ClientID, w.Scopes = p.Issuer, p.CLIClientID, p.AllScopes()
+			}
+			ways = append(ways, w)
 		}
 	}
 	return ways, nil
+}
+
+// speaking is a provider of a type.
+func (d *Desk) speaking(ctx context.Context, typ, id string) (sso.Provider, time.Time, error) {
+	p, made, err := d.provider(ctx, id)
+	if err == nil && p.Type != typ {
+		err = fault.New(fault.NotFound, "there is no login provider %q that speaks %s", id, typ)
+	}
+	return p, made, err
 }
 
 // provider is one of the account as it is now, with when it was made.
@@ -129,6 +182,7 @@ const (
 	NoAddress Failure = "no-address"
 	Away      Failure = "away"
 	Denied    Failure = "denied"
+	Wrong     Failure = "wrong"
 	Unproved  Failure = "unproved"
 	NoMail    Failure = "no-mail"
 	Domain    Failure = "domain"
@@ -150,6 +204,8 @@ func (f Failure) Sentence() string {
 		return "The identity provider can't be reached now. Try again in a minute."
 	case Denied:
 		return "The identity provider didn't let you in."
+	case Wrong:
+		return "The mail address or the password is wrong."
 	case Unproved:
 		return "The identity provider didn't prove who you are. Log in again; if that doesn't help, tell who administrates Slipway."
 	case NoMail:

@@ -229,7 +229,7 @@ func (d *Desk) join(ctx context.Context, p sso.Provider, c Claims, address, requ
 	}
 	scope := ref.Scope{Account: d.Account}
 	for _, id := range sso.Identifiers(address) {
-		text, err := yaml.Marshal(map[string]any{"user": map[string]any{"identifier": id, "name": nameOf(c, id), "email": address}})
+		text, err := yaml.Marshal(map[string]any{"user": map[string]any{"identifier": id, "name": nameOf(c.text(p.NameClaim), id), "email": address}})
 		if err != nil {
 			return store.EntityKey{}, fmt.Errorf("write a user: %w", err)
 		}
@@ -242,8 +242,8 @@ func (d *Desk) join(ctx context.Context, p sso.Provider, c Claims, address, requ
 }
 
 // nameOf is what people call a new user.
-func nameOf(c Claims, id string) string {
-	name := strings.TrimSpace(c.text("name"))
+func nameOf(said, id string) string {
+	name := strings.TrimSpace(said)
 	if ref.CheckName(name) != nil {
 		return id
 	}
@@ -258,6 +258,7 @@ type binding struct{ user, address, request string }
 func (d *Desk) bind(ctx context.Context, p sso.Provider, c Claims, old kept, by binding) error {
 	next := old.Binding
 	next.User, next.Provider, next.Issuer, next.Subject, next.Email = by.user, p.ID, p.Issuer, c.Subject, by.address
+	next.Folds = p.Type == sso.LDAP // as in a directory
 	if old.Subject == "" {
 		next.Since, next.Groups = d.Now(), []string{}
 	}

@@ -34,7 +34,10 @@ import (
 	"github.com/slipway-cd/slipway/pkg/feed"
 	"github.com/slipway-cd/slipway/pkg/feed/webhook"
 	"github.com/slipway-cd/slipway/pkg/issuer"
+	"github.com/slipway-cd/slipway/pkg/login"
+	"github.com/slipway-cd/slipway/pkg/login/ldap"
 	"github.com/slipway-cd/slipway/pkg/login/oidc"
+	"github.com/slipway-cd/slipway/pkg/login/saml"
 	"github.com/slipway-cd/slipway/pkg/mail"
 	"github.com/slipway-cd/slipway/pkg/policy/rego"
 	"github.com/slipway-cd/slipway/pkg/ref"
@@ -213,7 +216,7 @@ func newMachine(ctx context.Context, db *sqlitedb.DB, cfg ServeConfig) (*machine
 		return nil, err
 	}
 	m.plane = plane.New(plane.Parts{
-		Store: m.store.Store, Runner: embedded.New(m.machines), Waker: m.settled.waker(m.hub), Settle: db.Settle, Master: key, URL: cfg.URL, Alone: true, Login: oidc.New(true, time.Now), Changed: m.changes.Changed,
+		Store: m.store.Store, Runner: embedded.New(m.machines), Waker: m.settled.waker(m.hub), Settle: db.Settle, Master: key, URL: cfg.URL, Alone: true, Login: &login.Protocols{Tokens: oidc.New(true, time.Now), Assertions: saml.New(true, time.Now), Directory: ldap.New(true)}, Changed: m.changes.Changed,
 		GitOpsEvery: gitOpsEvery, Mail: server, Policies: rego.New(), Limits: cfg.Limits, Heartbeat: cfg.Heartbeat, NoDelegateAfter: cfg.NoDelegateAfter, Trace: m.traces, Version: cfg.Version, Log: cfg.Log,
 	})
 	m.server = api.New(m.served())

@@ -1,7 +1,10 @@
-// Logging in by an identity provider: a small one on loopback that lets everybody in whom the test names.
+// Logging in: by a small identity provider on loopback that lets everybody in whom the test names, and by one that
+// speaks SAML and a directory, which let Sam and Lea in.
 import assert from "node:assert/strict";
+import { spawn } from "node:child_process";
 import { createHash, generateKeyPairSync, randomUUID, sign } from "node:crypto";
 import { createServer } from "node:http";
+import { createInterface } from "node:readline";
 import { after } from "node:test";
 import { suite } from "./browser.mjs";
 
@@ -47,7 +50,17 @@ const provider = createServer((request, response) => {
     answer({ access_token: randomUUID(), token_type: "Bearer", expires_in: 300, id_token });
   });
 });
-after(() => provider.close());
+const others = spawn("go", ["run", "./internal/testservers/logins"], {
+  cwd: new URL("../..", import.meta.url).pathname,
+  stdio: ["pipe", "pipe", "inherit"],
+});
+const where = new Promise((resolve) => {
+  createInterface({ input: others.stdout }).once("line", (line) => resolve(JSON.parse(line)));
+});
+after(() => {
+  provider.close();
+  others.stdin.end(); // with which it ends
+});
 
 const on = suite(async (started) => {
   server = started;
@@ -100,4 +113,56 @@ on("who isn't let in is told why, in a sentence", async ({ page, expect, accessi
   await page.getByRole("alert").getByText("You have no user here. Ask who administrates Slipway for one.").waitFor();
   assert.match(page.url(), /\/login\?failed=stranger$/);
   assert.deepEqual(await accessible(), []);
+});
+
+/** saveOther saves a provider that a program of Go runs, and whom it lets in. */
+async function saveOther(who, more) {
+  const at = await where;
+  const save = (yaml) => server.ask("PUT", "/v1/entities", yaml, "application/yaml");
+  await save(`user: {identifier: ${who}, name: ${who}, email: ${who}@example.com}`);
+  await save(
+    "secret: {identifier: search, name: Search, type: SecretText, spec: {secretManagerIdentifier: harnessSecretManager, valueType: Inline, value: s3arch}}",
+  );
+  await save(more(at));
+  await save(
+    `roleAssignment: {identifier: ${who}, roleIdentifier: _account_viewer, resourceGroupIdentifier: _all_resources_including_child_scopes, principal: {type: USER, identifier: ${who}}}`,
+  );
+}
+
+on("who comes from a provider of SAML is logged in, though its answer comes from another site", async (t) => {
+  const { page, expect, context } = t;
+  expect(/401 \(Unauthorized\)/);
+  await saveOther(
+    "sam",
+    (at) => `loginProvider: {identifier: fed, name: Federation, type: SAML, metadataUrl: "${at.metadata}"}`,
+  );
+  await page.goto(list);
+  await page.getByRole("link", { name: "Log in with Federation" }).click();
+  await page.getByRole("heading", { name: "Deployments" }).waitFor();
+  assert.equal(new URL(page.url()).pathname, list);
+  assert.deepEqual(
+    (await context.cookies()).map((c) => [c.name, c.httpOnly, c.sameSite]),
+    [["slipway", true, "Lax"]],
+  );
+});
+
+on("who has a password of a directory is logged in, and else told that it is wrong", async (t) => {
+  const { page, expect, accessible } = t;
+  expect(/401 \(Unauthorized\)/);
+  await saveOther(
+    "lea",
+    (at) =>
+      `loginProvider: {identifier: dir, name: Directory, type: LDAP, host: 127.0.0.1, port: ${at.port}, useSSL: true, bindDN: "cn=search,dc=example,dc=com", bindPasswordRef: search, userQueries: [{baseDN: "ou=people,dc=example,dc=com"}], caCertificate: ${JSON.stringify(at.ca)}}`,
+  );
+  await page.goto(list);
+  const form = page.getByRole("form", { name: "Log in with Directory" });
+  await form.getByLabel("Mail address").fill("lea@example.com");
+  assert.deepEqual(await accessible(), []);
+  await form.getByLabel("Password").fill("inc0rrect");
+  await form.getByRole("button", { name: "Log in with Directory" }).click();
+  await form.getByText("The mail address or the password is wrong.").waitFor();
+  await form.getByLabel("Password").fill("corr3ct");
+  await page.keyboard.press("Enter");
+  await page.getByRole("heading", { name: "Deployments" }).waitFor();
+  assert.equal(new URL(page.url()).pathname, list);
 });

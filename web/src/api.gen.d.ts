@@ -1790,6 +1790,40 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/v1/login/ldap/{provider}": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /** Open a session of the console with a password that an LDAP directory takes; the answer's cookie is it */
+        post: operations["loginByPassword"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v1/login/ldap/{provider}/exchange": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /** Swap a password that an LDAP directory takes for a token of the API, at a terminal */
+        post: operations["exchangePassword"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/v1/login/link": {
         parameters: {
             query?: never;
@@ -1850,6 +1884,74 @@ export interface paths {
         };
         /** Send a browser to an identity provider to log in */
         get: operations["startLogin"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v1/login/saml/{provider}/acs": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /** Take what an identity provider has a browser post, and send the browser on to finish the login */
+        post: operations["receiveSAMLResponse"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v1/login/saml/{provider}/callback": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** Finish a login by SAML; the answer's cookie is a session */
+        get: operations["finishSAMLLogin"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v1/login/saml/{provider}/metadata": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** Give the metadata of SAML that an identity provider is told */
+        get: operations["describeSAMLLogin"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v1/login/saml/{provider}/start": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** Send a browser to an identity provider that speaks SAML to log in */
+        get: operations["startSAMLLogin"];
         put?: never;
         post?: never;
         delete?: never;
@@ -4897,6 +4999,11 @@ export interface components {
             status: string;
             type?: string;
         };
+        TypedBody: {
+            password: string;
+            /** @description The mail address that the directory has of somebody */
+            user: string;
+        };
         UsedTemplate: {
             /** @description e.g. org.build@v1 */
             template: string;
@@ -5015,11 +5122,16 @@ export interface components {
             /** @description The provider's client for the command line; none: it is for browsers alone */
             cliClientId?: string;
             id: string;
-            /** @description The provider's address */
-            issuer: string;
+            /** @description The address of a provider that speaks OpenID Connect */
+            issuer?: string;
             name: string;
             /** @description What the command line asks for */
             scopes: string[];
+            /**
+             * @description What the provider speaks
+             * @enum {string}
+             */
+            type: "OIDC" | "SAML" | "LDAP";
         };
         Whoami: {
             account: string;
@@ -9586,6 +9698,83 @@ export interface operations {
             };
         };
     };
+    loginByPassword: {
+        parameters: {
+            query?: never;
+            header?: {
+                /** @description The console's, as browsers tell it */
+                Origin?: string;
+            };
+            path: {
+                provider: string;
+            };
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["TypedBody"];
+            };
+        };
+        responses: {
+            /** @description OK */
+            200: {
+                headers: {
+                    "Set-Cookie"?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Whoami"];
+                };
+            };
+            /** @description What went wrong */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    exchangePassword: {
+        parameters: {
+            query?: never;
+            header?: {
+                /** @description The console's, as browsers tell it */
+                Origin?: string;
+            };
+            path: {
+                provider: string;
+            };
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["TypedBody"];
+            };
+        };
+        responses: {
+            /** @description OK */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["NewToken"];
+                };
+            };
+            /** @description What went wrong */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
     loginByLink: {
         parameters: {
             query?: never;
@@ -9698,6 +9887,149 @@ export interface operations {
         };
     };
     startLogin: {
+        parameters: {
+            query?: {
+                /** @description The page to go on to */
+                next?: string;
+            };
+            header?: never;
+            path: {
+                provider: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Found */
+            302: {
+                headers: {
+                    Location?: string;
+                    "Set-Cookie"?: string;
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+            /** @description What went wrong */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    receiveSAMLResponse: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                provider: string;
+            };
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/x-www-form-urlencoded": string;
+            };
+        };
+        responses: {
+            /** @description See Other */
+            303: {
+                headers: {
+                    Location?: string;
+                    "Set-Cookie"?: string;
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+            /** @description What went wrong */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    finishSAMLLogin: {
+        parameters: {
+            query?: {
+                code?: string;
+                state?: string;
+                /** @description Why the provider let nobody in */
+                error?: string;
+            };
+            header?: never;
+            path: {
+                provider: string;
+            };
+            cookie?: {
+                "__Host-slipway-login"?: string;
+                "slipway-login"?: string;
+            };
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Found */
+            302: {
+                headers: {
+                    Location?: string;
+                    "Set-Cookie"?: string;
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+            /** @description What went wrong */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    describeSAMLLogin: {
+        parameters: {
+            query?: {
+                /** @description The page to go on to */
+                next?: string;
+            };
+            header?: never;
+            path: {
+                provider: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description OK */
+            200: {
+                headers: {
+                    "Content-Type"?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": string;
+                };
+            };
+            /** @description What went wrong */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    startSAMLLogin: {
         parameters: {
             query?: {
                 /** @description The page to go on to */

@@ -18,21 +18,34 @@ import (
 	"github.com/slipway-cd/slipway/pkg/ref"
 )
 
-// OIDC is the one type of provider.
-const OIDC = "OIDC"
+// The types of provider.
+const (
+	OIDC = "OIDC"
+	SAML = "SAML"
+	LDAP = "LDAP"
+)
 
 // Provider is an identity provider that people log in by.
 type Provider struct {
-	ID       string
-	Name     string
+	ID   string
+	Name string
+	Type string // OIDC, SAML or LDAP
+	// Issuer is whose names for people those are that it tells: the issuer of
+	// tokens, the identity provider of SAML or where its metadata are, or the
+	// directory's address.
 	Issuer   string
 	ClientID string
-	// Secret is that of the client; empty: the client has none.
+	// Secret is that of the client, or of the directory's search user; empty:
+	// there is none.
 	Secret ref.Ref
 	Scopes []string // besides openid
-	// EmailClaim is the claim with the mail address, GroupsClaim that with the groups.
+	// EmailClaim is the claim with the mail address, NameClaim that with the name
+	// and GroupsClaim that with the groups.
 	EmailClaim  string
+	NameClaim   string
 	GroupsClaim string
+	Federation  Federation // of SAML
+	Directory   Directory  // of LDAP
 	// Unverified takes addresses that the provider doesn't call verified.
 	Unverified bool
 	JIT        JIT
@@ -100,6 +113,8 @@ type Binding struct {
 	Subject  string   `json:"subject"`
 	Email    string   `json:"email"`
 	Groups   []string `json:"groups"`
+	// Folds says that case says nothing in the groups' names.
+	Folds bool `json:"folds,omitempty"`
 	// Since is when they were bound. A user or a provider that was made later is
 	// another one of that name.
 	Since time.Time `json:"since"`
@@ -107,7 +122,9 @@ type Binding struct {
 
 // In says whether the provider has named the group.
 func (b Binding) In(l Link) bool {
-	return l.Provider != "" && b.Provider == l.Provider && slices.Contains(b.Groups, l.Group)
+	return l.Provider != "" && b.Provider == l.Provider && slices.ContainsFunc(b.Groups, func(g string) bool {
+		return g == l.Group || b.Folds && strings.EqualFold(g, l.Group)
+	})
 }
 
 // Is says whether it is of a provider as that is now, which was made at a time.

@@ -73,7 +73,7 @@ type Parts struct {
 	// questions; 0: 10 s and 30 s.
 	GitOpsEvery time.Duration
 	// Login asks identity providers; nil: people can't log in by one.
-	Login  login.Protocol
+	Login  *login.Protocols
 	Mail   *mail.Server    // nil: no mail can be sent
 	Limits engine.Limits   // on executions at the same time
 	Trace  *trace.Recorder // nil makes no spans
@@ -146,7 +146,7 @@ func New(p Parts) *Plane {
 	}})
 	var desk *login.Desk
 	if p.Login != nil {
-		desk = login.New(login.Config{Account: Account, Store: p.Store, Join: saved.Join, Secret: keeper, Protocol: p.Login, URL: p.URL, Now: time.Now, Log: p.Log})
+		desk = login.New(login.Config{Account: Account, Store: p.Store, Join: saved.Join, Secret: keeper, Protocols: *p.Login, URL: p.URL, Now: time.Now, Log: p.Log})
 	}
 	triggers := firing.New(firing.Config{Account: Account, Store: p.Store, Launch: starts, Engine: handler, Types: documents.Types, Secret: keeper, Stored: p.Store.Polls, Files: p.Store.Files, Issuer: signs, Connected: places.Connected, Look: p.Waker.Look, Now: time.Now, Log: p.Log})
 	handler.StartChained = executions.StartChained

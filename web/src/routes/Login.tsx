@@ -34,17 +34,62 @@ function Providers({ next, failed }: { next: string; failed?: string }) {
           {problem}
         </p>
       )}
-      {providers.map((p) => (
-        <p key={p.id}>
-          <a
-            className="button primary"
-            href={`/v1/login/oidc/${encodeURIComponent(p.id)}/start?next=${encodeURIComponent(next)}`}
-          >
-            Log in with {p.name}
-          </a>
-        </p>
-      ))}
+      {providers.map((p) =>
+        p.type === "LDAP" ? (
+          <DirectoryLogin key={p.id} id={p.id} name={p.name} />
+        ) : (
+          <p key={p.id}>
+            <a
+              className="button primary"
+              href={`/v1/login/${p.type.toLowerCase()}/${encodeURIComponent(p.id)}/start?next=${encodeURIComponent(next)}`}
+            >
+              Log in with {p.name}
+            </a>
+          </p>
+        ),
+      )}
     </>
+  );
+}
+
+/** DirectoryLogin opens a session with a password that an LDAP directory takes; it keeps none. */
+function DirectoryLogin({ id, name }: { id: string; name: string }) {
+  const entered = useEntered();
+  const [problem, setProblem] = useState<Error>();
+  const [busy, setBusy] = useState(false);
+  const submit = async (e: FormEvent<HTMLFormElement>) => {
+    e.preventDefault();
+    const form = e.currentTarget;
+    const typed = new FormData(form);
+    setBusy(true);
+    setProblem(undefined);
+    try {
+      await call<Whoami>(`/v1/login/ldap/${encodeURIComponent(id)}`, {
+        method: "POST",
+        json: { user: String(typed.get("user") ?? "").trim(), password: String(typed.get("password") ?? "") },
+      });
+      await entered("password");
+    } catch (e) {
+      setProblem(e as Error);
+    } finally {
+      setBusy(false);
+    }
+  };
+  return (
+    <form onSubmit={submit} className="stack" aria-label={`Log in with ${name}`}>
+      <label>
+        Mail address
+        <input name="user" type="email" autoComplete="username" required spellCheck={false} />
+      </label>
+      <label>
+        Password
+        <input name="password" type="password" autoComplete="current-password" required />
+      </label>
+      {problem && <ProblemCard problem={problem} />}
+      <button type="submit" className="primary" disabled={busy}>
+        {busy ? "Logging in…" : `Log in with ${name}`}
+      </button>
+    </form>
   );
 }
 
@@ -113,20 +158,23 @@ export function LoginForm({ next, failed }: { next?: string; failed?: string }) 
     }
   };
   return (
-    <form onSubmit={submit} className="stack">
+    <>
       <Providers next={next ?? location.pathname + location.search} failed={failed} />
-      <label>
-        Token
-        <input name="token" type="password" autoComplete="current-password" required spellCheck={false} />
-      </label>
-      <p className="faint">
-        The first start of <code>slipway serve</code> writes one to the config file of the command line;{" "}
-        <code>slipway token create NAME</code> makes others. The browser doesn't keep it: it gets a session of 24 hours.
-      </p>
-      {problem && <ProblemCard problem={problem} />}
-      <button type="submit" className="primary" disabled={busy}>
-        {busy ? "Logging in…" : "Log in"}
-      </button>
-    </form>
+      <form onSubmit={submit} className="stack">
+        <label>
+          Token
+          <input name="token" type="password" autoComplete="current-password" required spellCheck={false} />
+        </label>
+        <p className="faint">
+          The first start of <code>slipway serve</code> writes one to the config file of the command line;{" "}
+          <code>slipway token create NAME</code> makes others. The browser doesn't keep it: it gets a session of 24
+          hours.
+        </p>
+        {problem && <ProblemCard problem={problem} />}
+        <button type="submit" className="primary" disabled={busy}>
+          {busy ? "Logging in…" : "Log in"}
+        </button>
+      </form>
+    </>
   );
 }

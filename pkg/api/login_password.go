@@ -1,0 +1,101 @@
+package api
+
+import (
+	"context"
+	"errors"
+	"net"
+	"net/netip"
+	"strings"
+	"time"
+
+	"github.com/danielgtaylor/huma/v2"
+
+	"github.com/slipway-cd/slipway/pkg/fault"
+	"github.com/slipway-cd/slipway/pkg/login"
+	"github.com/slipway-cd/slipway/pkg/store"
+)
+
+// typed is what somebody types to log in.
+type typed struct {
+	Provider string `path:"provider" maxLength:"128"`
+	Origin   string `header:"Origin" maxLength:"512" doc:"The console's, as browsers tell it"`
+	Body     struct {
+		User     string `json:"user" maxLength:"256" doc:"The mail address that the directory has of somebody"`
+		Password string `json:"password" maxLength:"512"`
+	}
+	from string
+}
+
+// Resolve keeps where it comes from (huma.Resolver).
+func (t *typed) Resolve(ctx huma.Context) []error {
+	t.from = network(ctx.RemoteAddr(), ctx.Header("X-Forwarded-For"))
+	return nil
+}
+
+func (t *typed) typed(ctx context.Context) login.Typed {
+	return login.Typed{User: t.Body.User, Password: login.Password(t.Body.Password), From: t.from, Request: requestID(ctx)}
+}
+
+// network is where a request comes from: the /24 of an IPv4 address, the /64 of an
+// IPv6 one, as most people have no fewer. A proxy on this machine says for whom it
+// asks; of anybody else that is believed by nobody.
+func network(remote, forwarded string) string {
+	host, _, err := net.SplitHostPort(remote)
+	if err != nil {
+		host = remote
+	}
+	if loopback(host) && forwarded != "" {
+		host = strings.TrimSpace(forwarded[strings.LastIndexByte(forwarded, ',')+1:]) // what it has added itself
+	}
+	ip, err := netip.ParseAddr(host)
+	if err != nil {
+		return "elsewhere"
+	}
+	bits := 64
+	if ip = ip.Unmap().WithZone(""); ip.Is4() {
+		bits = 24
+	}
+	return netip.PrefixFrom(ip, bits).Masked().String()
+}
+
+func (s *logins) password(ctx context.Context, in *typed) (*loggedIn, error) {
+	if s.Desk == nil {
+		return nil, nobodyLogsIn()
+	}
+	if _, err := cookieFor(in.Origin, "", 0); err != nil {
+		return nil, err // the browser wouldn't keep the session
+	}
+	who, err := s.Desk.Check(ctx, in.Provider, in.typed(ctx))
+	if err != nil {
+		return nil, sentence(err)
+	}
+	t, text, err := s.mintFor(ctx, who, store.TokenSession)
+	if err != nil {
+		return nil, err
+	}
+	cookie, err := cookieFor(in.Origin, text, int(sessionAge/time.Second))
+	if err != nil {
+		return nil, err
+	}
+	return &loggedIn{SetCookie: cookie, Body: s.whoamiOf(t)}, s.begun(ctx, who, t)
+}
+
+func (s *logins) exchangePassword(ctx context.Context, in *typed) (*struct{ Body NewToken }, error) {
+	if s.Desk == nil {
+		return nil, nobodyLogsIn()
+	}
+	who, err := s.Desk.Check(ctx, in.Provider, in.typed(ctx))
+	if err != nil {
+		return nil, sentence(err)
+	}
+	return s.token(ctx, who)
+}
+
+// sentence tells people why they aren't logged in, and no more than they need.
+func sentence(err error) error {
+	var r *login.Refusal
+	if errors.As(err, &r) {
+		return fault.New(fault.Unauthenticated, "%s", r.Failure.Sentence())
+	}
+	return err
+}

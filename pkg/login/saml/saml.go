@@ -1,0 +1,172 @@
+// Package saml asks identity providers that speak SAML 2.0 who somebody is: by a
+// request in the address at the provider, and a signed response that the provider
+// has the browser post.
+//
+// It checks what a provider says and knows no users: that is pkg/login's. A
+// function that logs nobody in doesn't have it, nor its libraries. It ends no
+// session at a provider, and decrypts nothing.
+package saml
+
+import (
+	"context"
+	"encoding/xml"
+	"fmt"
+	"io"
+	"net/http"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/crewjam/saml"
+
+	"github.com/slipway-cd/slipway/pkg/access/sso"
+	"github.com/slipway-cd/slipway/pkg/egress"
+	"github.com/slipway-cd/slipway/pkg/login"
+)
+
+const (
+	// each bounds a request for a provider's metadata.
+	each = 10 * time.Second
+	// known is how long metadata count that were read from an address.
+	known = 24 * time.Hour
+	// skew is how far a provider's clock may be off.
+	skew = 90 * time.Second
+	// protocol is what elements of requests and responses are in, assertion those of
+	// assertions, and signature those of signatures.
+	protocol  = "urn:oasis:names:tc:SAML:2.0:protocol"
+	assertion = "urn:oasis:names:tc:SAML:2.0:assertion"
+	signature = "http://www.w3.org/2000/09/xmldsig#"
+	entity    = "urn:oasis:names:tc:SAML:2.0:nameid-format:entity"
+	transient = "urn:oasis:names:tc:SAML:2.0:nameid-format:transient"
+	success   = "urn:oasis:names:tc:SAML:2.0:status:Success"
+	bearer    = "urn:oasis:names:tc:SAML:2.0:cm:bearer" //nolint:gosec // it is a method's name
+)
+
+// Client asks providers. It is for many goroutines.
+type Client struct {
+	http *http.Client
+	now  func() time.Time
+
+	mu        sync.Mutex
+	providers map[string]remembered // by the address of their metadata
+}
+
+type remembered struct {
+	sso.Metadata
+
+	until time.Time
+}
+
+// New makes a Client, which reaches what users may have it reach (pkg/egress).
+func New(inside bool, now func() time.Time) *Client {
+	return &Client{http: egress.Client(inside, each), now: now, providers: map[string]remembered{}}
+}
+
+// metadata are what a provider says of itself: in its document, or at an address
+// that is read once a day.
+func (c *Client) metadata(ctx context.Context, p sso.Provider) (sso.Metadata, error) {
+	at := p.Federation.MetadataURL
+	if at == "" {
+		m, err := sso.ReadMetadata([]byte(p.Federation.Metadata))
+		if err != nil {
+			return m, login.Refuse(login.Broken, err)
+		}
+		return m, nil
+	}
+	c.mu.Lock()
+	found := c.providers[at]
+	c.mu.Unlock()
+	if c.now().Before(found.until) {
+		return found.Metadata, nil
+	}
+	text, err := c.read(ctx, at)
+	if err != nil {
+		return sso.Metadata{}, login.Refuse(login.Away, fmt.Errorf("read the metadata at %s: %w", at, err))
+	}
+	m, err := sso.ReadMetadata(text)
+	if err != nil {
+		return m, login.Refuse(login.Broken, fmt.Errorf("the metadata at %s: %w", at, err))
+	}
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if len(c.providers) >= 100 {
+		clear(c.providers)
+	}
+	c.providers[at] = remembered{m, c.now().Add(known)}
+	return m, nil
+}
+
+func (c *Client) read(ctx context.Context, at string) ([]byte, error) {
+	if err := sso.CheckAddress(at); err != nil {
+		return nil, err //nolint:wrapcheck // the caller says where
+	}
+	r, err := http.NewRequestWithContext(ctx, http.MethodGet, at, nil)
+	if err != nil {
+		return nil, fmt.Errorf("make the request: %w", err)
+	}
+	resp, err := c.http.Do(r)
+	if err != nil {
+		return nil, fmt.Errorf("ask: %w", err)
+	}
+	defer resp.Body.Close()
+	if resp.StatusCode != http.StatusOK {
+		return nil, fmt.Errorf("the answer is %s", resp.Status)
+	}
+	text, err := io.ReadAll(io.LimitReader(resp.Body, sso.MaxMetadata+1))
+	if err != nil {
+		return nil, fmt.Errorf("read the answer: %w", err)
+	}
+	return text, nil
+}
+
+// asking begins the identifier of each request, which a digit may not; the nonce of
+// the login is the rest.
+const asking = "_"
+
+// Begin is the address at the provider where a login begins.
+func (c *Client) Begin(ctx context.Context, p sso.Provider, base string, a login.Attempt) (string, error) {
+	m, err := c.metadata(ctx, p)
+	if err != nil {
+		return "", err
+	}
+	request := saml.AuthnRequest{
+		ID: asking + a.Nonce, Version: "2.0", IssueInstant: c.now().UTC(), Destination: m.Login,
+		Issuer:                      &saml.Issuer{Format: entity, Value: p.Entity(base)},
+		AssertionConsumerServiceURL: base + p.Served("acs"), ProtocolBinding: saml.HTTPPostBinding,
+	}
+	at, err := request.Redirect(a.State, &saml.ServiceProvider{})
+	if err != nil {
+		return "", fmt.Errorf("write a request to the provider %s: %w", p.ID, err)
+	}
+	return at.String(), nil
+}
+
+// Describe is what the provider's side is told of Slipway, as XML.
+func (c *Client) Describe(p sso.Provider, base string) ([]byte, error) {
+	no, yes := false, true
+	text, err := xml.MarshalIndent(saml.EntityDescriptor{
+		EntityID: p.Entity(base), ValidUntil: c.now().Add(7 * known).UTC(),
+		SPSSODescriptors: []saml.SPSSODescriptor{{
+			SSODescriptor:       saml.SSODescriptor{RoleDescriptor: saml.RoleDescriptor{ProtocolSupportEnumeration: protocol}},
+			AuthnRequestsSigned: &no, WantAssertionsSigned: &yes,
+			AssertionConsumerServices: []saml.IndexedEndpoint{{Binding: saml.HTTPPostBinding, Location: base + p.Served("acs"), Index: 1, IsDefault: &yes}},
+		}},
+	}, "", "  ")
+	if err != nil {
+		return nil, fmt.Errorf("write the metadata for the provider %s: %w", p.ID, err)
+	}
+	return append([]byte(xml.Header), text...), nil
+}
+
+// values are those of an attribute.
+func values(of []saml.AttributeValue) []any {
+	var all []any
+	for _, v := range of {
+		text := v.Value
+		if v.NameID != nil && strings.TrimSpace(text) == "" {
+			text = v.NameID.Value
+		}
+		all = append(all, strings.TrimSpace(text))
+	}
+	return all
+}
