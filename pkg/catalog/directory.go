@@ -22,7 +22,7 @@ type Deleter struct {
 // said is what a directory says of a user or a group. The rest of their documents,
 // such as a group's ways of being told, is for whoever may edit them.
 type said struct {
-	sso.Directory
+	sso.Provisioned
 
 	name, email string
 	disabled    bool
@@ -34,9 +34,9 @@ func saidOf(e *entity.Entity) (said, []string) {
 	switch {
 	case e == nil:
 	case e.User != nil:
-		return said{Directory: e.User.Directory, name: e.Name.Value, email: e.User.Email, disabled: e.User.Disabled}, nil
+		return said{Provisioned: e.User.Directory, name: e.Name.Value, email: e.User.Email, disabled: e.User.Disabled}, nil
 	case e.UserGroup != nil:
-		return said{Directory: e.UserGroup.Directory, name: e.Name.Value, link: e.UserGroup.Link}, e.UserGroup.Users
+		return said{Provisioned: e.UserGroup.Directory, name: e.Name.Value, link: e.UserGroup.Link}, e.UserGroup.Users
 	}
 	return said{}, nil
 }

@@ -13,7 +13,7 @@ const maxSaid = 512
 
 // directory are the keys of a user or a group that a directory provisions. Who
 // may write them is pkg/catalog's to say.
-func (d roles) directory(v yamldoc.Value, into *sso.Directory, user bool) document.Keys {
+func (d roles) directory(v yamldoc.Value, into *sso.Provisioned, user bool) document.Keys {
 	said := document.Keys{
 		"externalId":  d.saidOf(&into.ExternalID),
 		"displayName": d.saidOf(&into.DisplayName),

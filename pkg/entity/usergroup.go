@@ -17,7 +17,7 @@ type UserGroup struct {
 	Ways  []GroupWay
 	Link  sso.Link // by which an identity provider names the members; zero: Users are they
 	// Directory is what a directory says of the group. One that is linked has none.
-	Directory sso.Directory
+	Directory sso.Provisioned
 }
 
 // GroupWay is a way in which a group as such is told something.
@@ -43,7 +43,7 @@ func (d settings) userGroup(v yamldoc.Value, e *Entity) *UserGroup {
 		if v.Node.Get("scim") != nil {
 			d.Errorf(document.Child(v, "scim"), document.Ambiguous, "the group is linked to a login provider, which names its members; want the link, or what a directory says over SCIM")
 		}
-		g.Directory = sso.Directory{}
+		g.Directory = sso.Provisioned{}
 	}
 	return g
 }

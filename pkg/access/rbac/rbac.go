@@ -93,7 +93,7 @@ type Person struct {
 	Email    string
 	Disabled bool // may nothing
 	// Directory is what a directory says of the user beside that.
-	Directory sso.Directory
+	Directory sso.Provisioned
 }
 
 // Principal is who is given a role: a user, who is the account's, or a group or

@@ -1,9 +1,9 @@
 package sso
 
-// Directory is what a directory says over SCIM of a user or a group, beside what
+// Provisioned is what a directory says over SCIM of a user or a group, beside what
 // the document says of every one. Its zero value is that of one that no directory
 // has.
-type Directory struct {
+type Provisioned struct {
 	// Managed: the directory says who it is, or who is in it, and nobody else.
 	Managed bool
 	// ExternalID is its name in the directory.
