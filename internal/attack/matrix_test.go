@@ -82,6 +82,7 @@ func rows() map[string]row {
 		"answerInputs":                   {body: `{}`},
 		"intervene":                      {body: `{"action":"Retry"}`},
 		"readLog":                        {},
+		"getNode":                        {},
 		"markNode":                       {body: `{"as":"Failed"}`},
 		"pauseExecution":                 {},
 		"resumeExecution":                {},

@@ -788,6 +788,23 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/v1/executions/{execution}/nodes/{node}": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** Get what is known of one stage or step: what it was given, what it has put out, its attempts */
+        get: operations["getNode"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/v1/executions/{execution}/nodes/{node}/approval": {
         parameters: {
             query?: never;
@@ -2883,6 +2900,50 @@ export interface components {
             delegates: components["schemas"]["Delegate"][];
             nextPageToken?: string;
         };
+        Delivered: {
+            /** @description The primary one first */
+            artifacts: components["schemas"]["DeliveredArtifact"][];
+            /** @description As the stage names it */
+            environment: string;
+            environmentName?: string;
+            /** @description Its identifier; none of what agents bring to clusters */
+            infrastructure?: string;
+            /** @description In the order in which they count: those of the service, of the environment, of overrides */
+            manifests: components["schemas"]["DeliveredManifest"][];
+            /** @description As the stage names it, e.g. account.web */
+            service: string;
+            serviceName?: string;
+            /** @description The deployment type, e.g. Kubernetes */
+            type: string;
+        };
+        DeliveredArtifact: {
+            /** @description If its source told it */
+            digest?: string;
+            identifier?: string;
+            /** @description What isn't an image has none */
+            image?: string;
+            sidecar?: boolean;
+            /** @description Of its source, e.g. DockerRegistry */
+            type: string;
+            /** @description Why some of it isn't known */
+            unknown?: string;
+            /** @description The tag or the version */
+            version?: string;
+        };
+        DeliveredManifest: {
+            branch?: string;
+            chart?: string;
+            commit?: string;
+            /** @description Which document has it, e.g. the service */
+            from: string;
+            identifier: string;
+            /** @description The type of the store, e.g. Github */
+            store?: string;
+            /** @description E.g. K8sManifest */
+            type: string;
+            /** @description Of the chart */
+            version?: string;
+        };
         Deployed: {
             /** @description applied, scaled, rolled back, deleted, ... */
             action: string;
@@ -4029,6 +4090,106 @@ export interface components {
             revoked: boolean;
             /** @description The whole token. It is shown once and kept nowhere */
             secret: string;
+        };
+        NodeAttempt: {
+            /** @description Who did it, or does */
+            delegate?: components["schemas"]["NodeDelegate"];
+            /** Format: date-time */
+            endedAt?: string;
+            message?: string;
+            /** Format: int64 */
+            number: number;
+            /** Format: date-time */
+            startedAt?: string;
+            status: string;
+        };
+        NodeCondition: {
+            /** @description As written */
+            condition?: string;
+            /** @description What must have become of what comes before it: Success, Failure or All */
+            status: string;
+        };
+        NodeDelegate: {
+            host?: string;
+            id: string;
+            /** @description Of one that has gone nothing but the id may be known */
+            name?: string;
+        };
+        NodeDetails: {
+            /** @description Of a step, the first one first; of many the last 20 */
+            attempts: components["schemas"]["NodeAttempt"][];
+            /**
+             * Format: date-time
+             * @description When its time is up, or was; of a step that of its attempt
+             */
+            deadline?: string;
+            /** @description What a Deployment stage deploys where */
+            delivered?: components["schemas"]["Delivered"];
+            /** @description The types of its failure, which failure strategies ask for */
+            failures?: string[];
+            /**
+             * Format: int64
+             * @description How many more there are
+             */
+            hiddenOutputs?: number;
+            inputs: components["schemas"]["NodeInputs"];
+            /** @description Of the nearest loop that it is in */
+            iteration?: components["schemas"]["NodeIteration"];
+            /**
+             * Format: int64
+             * @description In the pipeline's document
+             */
+            line?: number;
+            /** @description Without what is below it */
+            node: components["schemas"]["TreeNode"];
+            outputs: components["schemas"]["NodeOutput"][];
+            /** @description The delegate selectors of a step */
+            selectors?: string[];
+            /** @description What a failure strategy is doing about it */
+            strategy?: string;
+            /** @description As written */
+            timeout?: string;
+            when?: components["schemas"]["NodeCondition"];
+        };
+        NodeInputs: {
+            /** @description The expressions in it */
+            values: components["schemas"]["NodeValue"][];
+            /** @description Resolved. What has no value is as it was written */
+            yaml?: string;
+        };
+        NodeIteration: {
+            name: string;
+            /**
+             * Format: int64
+             * @description 1 for the first
+             */
+            number: number;
+            /** Format: int64 */
+            total: number;
+            /** @description What it runs with, e.g. matrix.region */
+            values?: {
+                [key: string]: string;
+            };
+        };
+        NodeOutput: {
+            /** @description By which other steps read it; none where expressions can't */
+            expression?: string;
+            /** @description e.g. output.outputVariables.tag */
+            name: string;
+            secret?: boolean;
+            /** @description Lists are JSON; a secret is masked */
+            value: string;
+        };
+        NodeValue: {
+            /** @description In the document, e.g. source.spec.script */
+            path: string;
+            /** @description Some of it is masked */
+            secret?: boolean;
+            /** @description Why it has no value */
+            unknown?: string;
+            /** @description Secrets in it are masked */
+            value?: string;
+            written: string;
         };
         OAuth: {
             clientId: string;
@@ -6620,6 +6781,40 @@ export interface operations {
                 };
                 content: {
                     "text/event-stream": components["schemas"]["ExecutionTree"] | components["schemas"]["ExecutionChange"];
+                };
+            };
+            /** @description What went wrong */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    getNode: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /** @description The execution's id */
+                execution: string;
+                /** @description The node's id, or its identifier where only one node has it */
+                node: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description OK */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["NodeDetails"];
                 };
             };
             /** @description What went wrong */
