@@ -83,6 +83,8 @@ func rows() map[string]row {
 		"intervene":                      {body: `{"action":"Retry"}`},
 		"readLog":                        {},
 		"getNode":                        {},
+		"listReferences":                 {},
+		"listBuiltIn":                    {},
 		"markNode":                       {body: `{"as":"Failed"}`},
 		"pauseExecution":                 {},
 		"resumeExecution":                {},

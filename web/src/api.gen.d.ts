@@ -38,6 +38,23 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/v1/access/built-in": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** List the roles and the resource groups that a scope has without their being saved */
+        get: operations["listBuiltIn"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/v1/access/can": {
         parameters: {
             query?: never;
@@ -613,6 +630,23 @@ export interface paths {
         post?: never;
         /** Delete an entity that nothing refers to */
         delete: operations["deleteEntity"];
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v1/entities/{kind}/{id}/references": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** List what names an entity, as far as the caller may see it; while there is any, it can't be deleted */
+        get: operations["listReferences"];
+        put?: never;
+        post?: never;
+        delete?: never;
         options?: never;
         head?: never;
         patch?: never;
@@ -2767,6 +2801,11 @@ export interface components {
             /** @description None: no tags at all */
             tags: string[];
         };
+        BuiltIn: {
+            /** @description Identifiers */
+            resourceGroups: string[];
+            roles: components["schemas"]["GivenRole"][];
+        };
         Change: {
             action: string;
             counted?: boolean;
@@ -3046,8 +3085,16 @@ export interface components {
              * @description 1 for the first save
              */
             version: number;
-            /** @description As it was saved; a secret's without its value. Lists leave it out */
+            /** @description As it was saved; a secret's without its value. Lists have it if they are asked to */
             yaml?: string;
+        };
+        EntityKey: {
+            /** @description An infrastructure definition's environment; a trigger's or an input set's pipeline; the GitOps agent of what one keeps */
+            env?: string;
+            id: string;
+            kind: string;
+            org?: string;
+            project?: string;
         };
         EntityList: {
             entities: components["schemas"]["Entity"][];
@@ -3784,6 +3831,10 @@ export interface components {
             /** @description In place of the application's */
             syncOptions?: string[] | null;
         };
+        GivenRole: {
+            identifier: string;
+            permissions: string[];
+        };
         Google: {
             key?: string;
         };
@@ -4431,6 +4482,13 @@ export interface components {
             /** Format: date-time */
             time: string;
         };
+        References: {
+            /** @description What still is in an organization or a project; told to who may delete it */
+            left?: components["schemas"]["Detail"][];
+            nextPageToken?: string;
+            /** @description The entities that name it, of those that the caller may see */
+            references: components["schemas"]["EntityKey"][];
+        };
         RefreshGitOpsApplicationRequest: {
             /** @description Render and compare everything anew, whatever was found before */
             hard?: boolean;
@@ -5075,6 +5133,40 @@ export interface operations {
                 };
                 content: {
                     "application/json": components["schemas"]["KeySet"];
+                };
+            };
+            /** @description What went wrong */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    listBuiltIn: {
+        parameters: {
+            query?: {
+                /** @description Organization; none means the account's own */
+                org?: string;
+                /** @description Project of the organization; none means the organization's own */
+                project?: string;
+            };
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description OK */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["BuiltIn"];
                 };
             };
             /** @description What went wrong */
@@ -6316,6 +6408,8 @@ export interface operations {
                 limit?: number;
                 /** @description nextPageToken of the part before; none for the first */
                 pageToken?: string;
+                /** @description With their documents, as many as an answer has room for: 1 MiB */
+                documents?: boolean;
             };
             header?: never;
             path: {
@@ -6413,6 +6507,50 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content?: never;
+            };
+            /** @description What went wrong */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    listReferences: {
+        parameters: {
+            query?: {
+                /** @description Organization; none means the account's own */
+                org?: string;
+                /** @description Project of the organization; none means the organization's own */
+                project?: string;
+                /** @description An infrastructure definition's environment, or that of overrides, as a reference, e.g. dev or account.dev; a trigger's or an input set's pipeline; the GitOps agent of what one keeps, as a reference */
+                env?: string;
+                /** @description At most so many */
+                limit?: number;
+                /** @description nextPageToken of the part before; none for the first */
+                pageToken?: string;
+            };
+            header?: never;
+            path: {
+                kind: "organization" | "project" | "pipeline" | "service" | "environment" | "infrastructureDefinition" | "environmentGroup" | "overrides" | "serviceOverrides" | "connector" | "secret" | "variable" | "template" | "trigger" | "inputSet" | "overlayInputSet" | "userGroup" | "freeze" | "policy" | "policySet" | "user" | "serviceAccount" | "role" | "resourceGroup" | "roleAssignment" | "loginProvider" | "gitopsAgent" | "gitopsSettings" | "gitopsCertificate" | "gitopsGpgKey" | "gitopsRepoCredentials" | "gitopsRepository" | "gitopsCluster" | "gitopsProject" | "gitopsApplicationSet" | "gitopsApplication";
+                /** @description A template's has its version, e.g. build@v1; without one it is the stable version */
+                id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description OK */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["References"];
+                };
             };
             /** @description What went wrong */
             default: {

@@ -142,7 +142,7 @@ export function Pages({ scope }: { scope: Scope }) {
           (page === "executions" && path.startsWith("/x/"));
         return (
           <li key={page}>
-            <Link to={to} search={{}} aria-current={here ? "page" : undefined}>
+            <Link to={to} search={{}} activeProps={{}} aria-current={here ? "page" : undefined}>
               {name}
             </Link>
           </li>
