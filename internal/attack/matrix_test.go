@@ -85,6 +85,7 @@ func rows() map[string]row {
 		"getNode":                        {},
 		"listReferences":                 {},
 		"listBuiltIn":                    {},
+		"search":                         {},
 		"markNode":                       {body: `{"as":"Failed"}`},
 		"pauseExecution":                 {},
 		"resumeExecution":                {},
@@ -356,7 +357,7 @@ func (p *plane) value(o operation, name string) string {
 	}
 	return map[string]string{
 		"kind": "pipeline", "id": "echo", "pipeline": "echo", "node": "e", "service": "web", "trigger": "t", "host": "github",
-		"action": "pipeline.run", "user": "eve",
+		"action": "pipeline.run", "user": "eve", "q": "e",
 		"org": "default", "project": "web", "orgIdentifier": "default", "projectIdentifier": "web", "path": "/x",
 	}[name]
 }

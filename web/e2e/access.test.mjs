@@ -26,6 +26,10 @@ const on = suite(async (started) => {
   await server.save(
     "policySet: {identifier: house, name: House, type: pipeline, action: onsave, enabled: true, policies: [{identifier: named, severity: error}]}\n",
   );
+  for (const id of ["Engine", "English"])
+    await server.save(
+      `service: {identifier: ${id.toLowerCase()}, name: ${id}, serviceDefinition: {type: Kubernetes, spec: {}}}\n`,
+    );
   Object.assign(
     viewer,
     await server.ask("POST", "/v1/tokens", JSON.stringify({ kind: "user", name: "ada", user: "ada" })),
@@ -130,4 +134,33 @@ on("who may not is told why; whoever may asks what others may", async ({ page, l
   await page.keyboard.press("Enter");
   await page.getByText(/No: ada may not entity\.save role .*core_role_/).waitFor();
   assert.deepEqual(await accessible(), []);
+});
+
+on("a name's beginning leads to a page or a document, by keys alone", async ({ page, login, accessible }) => {
+  await login(`${at}/access`);
+  await page.keyboard.press("Control+k");
+  const field = page.getByRole("combobox", { name: /What it begins with/ });
+  await field.waitFor();
+  await field.fill("fre");
+  await page.getByRole("option", { name: "Freezes page", selected: true }).waitFor();
+  await page.keyboard.press("Enter");
+  await page.getByRole("heading", { name: "Freezes", level: 1 }).waitFor();
+  await page.locator("h1").focus();
+  await page.keyboard.press("Control+k");
+  await field.fill("engine");
+  await page.getByRole("option", { name: /^Engine service engine of default/ }).waitFor();
+  assert.deepEqual(await accessible(), []);
+  await field.fill("eng");
+  const second = page.getByRole("option", { name: /^English service/ });
+  await second.waitFor();
+  await page.keyboard.press("ArrowDown");
+  await page.getByRole("option", { name: /^English service/, selected: true }).waitFor();
+  await page.keyboard.press("ArrowUp");
+  await page.keyboard.press("Enter");
+  await page.getByRole("heading", { name: "Engine", level: 1 }).waitFor();
+  await page.getByRole("button", { name: "Go to…" }).click();
+  await field.fill("nothing such");
+  await page.getByText("Nothing begins with nothing such.").waitFor();
+  await page.keyboard.press("Escape");
+  await page.getByRole("dialog").waitFor({ state: "detached" });
 });

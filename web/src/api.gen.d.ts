@@ -1953,6 +1953,23 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/v1/search": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** Find entities by what their names begin with, in a scope and in those around it, of what the caller may see */
+        get: operations["search"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/v1/secrets/{id}/file": {
         parameters: {
             query?: never;
@@ -4081,6 +4098,22 @@ export interface components {
             /** @enum {string} */
             as: "Failed" | "Success";
         };
+        Match: {
+            /** @description An infrastructure definition's environment; a trigger's or an input set's pipeline; the GitOps agent of what one keeps */
+            env?: string;
+            /** @description The id, of an execution; the kind then is execution, and the id that of its pipeline */
+            execution?: string;
+            id: string;
+            kind: string;
+            name: string;
+            org?: string;
+            project?: string;
+            /**
+             * Format: int64
+             * @description Of an execution
+             */
+            sequence?: number;
+        };
         MergedInputs: {
             /** @description Inputs that need a value and have none */
             missing: components["schemas"]["Detail"][];
@@ -4699,6 +4732,12 @@ export interface components {
             name: string;
             /** @description Of a text of 256 bytes and more, such as a template, in hexadecimal digits */
             sha256?: string;
+        };
+        Searched: {
+            /** @description false: there is more than was looked at, or than is told */
+            complete: boolean;
+            /** @description Those whose identifier is what was searched for come first, then by identifier */
+            matches: components["schemas"]["Match"][];
         };
         Server: {
             account?: string;
@@ -9695,6 +9734,46 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content?: never;
+            };
+            /** @description What went wrong */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    search: {
+        parameters: {
+            query: {
+                /** @description Organization; none means the account's own */
+                org?: string;
+                /** @description Project of the organization; none means the organization's own */
+                project?: string;
+                /** @description What identifiers, names or words of names begin with, in any case; PIPELINE#NUMBER is an execution */
+                q: string;
+                /** @description Only these kinds; none: pipelines, services, environments, connectors, templates and secrets */
+                kinds?: string[] | null;
+                /** @description At most so many */
+                limit?: number;
+            };
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description OK */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Searched"];
+                };
             };
             /** @description What went wrong */
             default: {
