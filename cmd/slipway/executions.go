@@ -45,6 +45,7 @@ func executionsCommand(a *app) *cobra.Command {
 	})
 	c.AddCommand(
 		executionsGetCommand(a),
+		inspectCommand(a),
 		a.naming.onExecution(&cobra.Command{
 			Use: "watch EXECUTION|PIPELINE", Short: "Follow an execution until its end", Args: cobra.ExactArgs(1),
 		}, newest, func(ctx context.Context, client *apiclient.Client, args []string) error {

@@ -86,6 +86,10 @@ func rows() map[string]row {
 		"answerInputs":                   {body: `{}`},
 		"intervene":                      {body: `{"action":"Retry"}`},
 		"readLog":                        {},
+		"getNode":                        {},
+		"listReferences":                 {},
+		"listBuiltIn":                    {},
+		"search":                         {},
 		"markNode":                       {body: `{"as":"Failed"}`},
 		"pauseExecution":                 {},
 		"resumeExecution":                {},
@@ -381,7 +385,7 @@ func (p *plane) value(o operation, name string) string {
 	}
 	return map[string]string{
 		"kind": "pipeline", "id": "echo", "pipeline": "echo", "node": "e", "service": "web", "trigger": "t", "host": "github",
-		"action": "pipeline.run", "user": "eve", "account": "default",
+		"action": "pipeline.run", "user": "eve", "account": "default", "q": "e",
 		"org": "default", "project": "web", "orgIdentifier": "default", "projectIdentifier": "web", "path": "/x",
 	}[name]
 }

@@ -9,6 +9,7 @@ import (
 	"github.com/slipway-cd/slipway/pkg/access"
 	"github.com/slipway-cd/slipway/pkg/access/action"
 	"github.com/slipway-cd/slipway/pkg/access/grants"
+	"github.com/slipway-cd/slipway/pkg/access/rbac"
 	"github.com/slipway-cd/slipway/pkg/access/right"
 	"github.com/slipway-cd/slipway/pkg/ref"
 	"github.com/slipway-cd/slipway/pkg/store"
@@ -22,6 +23,10 @@ func accessEndpoints(server *Server) {
 		OperationID: "canI", Method: http.MethodGet, Path: "/v1/access/can", Tags: tags,
 		Summary: "Say whether the caller may do something",
 	}, s.can)
+	exempt(server, action.Self, huma.Operation{
+		OperationID: "listBuiltIn", Method: http.MethodGet, Path: "/v1/access/built-in", Tags: tags,
+		Summary: "List the roles and the resource groups that a scope has without their being saved",
+	}, s.builtIn)
 	handle(server, action.AccessExplain, huma.Operation{
 		OperationID: "explainAccess", Method: http.MethodGet, Path: "/v1/access/explain", Tags: tags,
 		Summary: "Say whether a user or a service account may do something, and why",
@@ -52,9 +57,9 @@ func (s *permits) permit(ctx context.Context, a *asks, who grants.Caller) (acces
 	if entry.Doc == "" {
 		return out, invalid("there is no action %q; docs/permissions.md lists them", a.Action)
 	}
-	scope := ref.Scope{Account: who.As().Within.Account, Org: a.Org, Project: a.Project}
-	if err := scope.Check(); err != nil || a.Project != "" && a.Org == "" {
-		return out, invalid("%s isn't a scope", scope)
+	scope, err := anyScope(ctx, a.Scoped)
+	if err != nil {
+		return out, err
 	}
 	t := action.TypeOf(a.Kind)
 	if entry.Verb != "" && t == "" {
@@ -64,6 +69,15 @@ func (s *permits) permit(ctx context.Context, a *asks, who grants.Caller) (acces
 	out.Allowed, out.By = d.Allowed, d.By
 	out.Missing = append(out.Missing, action.Names(d.Missing)...)
 	return out, err
+}
+
+// anyScope is the scope of a request, whether the caller's token reaches it or not.
+func anyScope(ctx context.Context, in Scoped) (ref.Scope, error) {
+	scope := ref.Scope{Account: caller(ctx).Scope.Account, Org: in.Org, Project: in.Project}
+	if err := scope.Check(); err != nil || in.Project != "" && in.Org == "" {
+		return scope, invalid("%s isn't a scope", scope)
+	}
+	return scope, nil
 }
 
 type permitAnswer struct{ Body access.Permit }
@@ -102,4 +116,14 @@ func (s *permits) explain(ctx context.Context, in *asks) (*permitAnswer, error) 
 		p.Rights = append(p.Rights, r.By)
 	}
 	return &permitAnswer{p}, err
+}
+
+// builtIn tells what docs/access.md does, of any scope: it is the same in all of a
+// level.
+func (s *permits) builtIn(ctx context.Context, in *Scoped) (*struct{ Body rbac.BuiltIn }, error) {
+	scope, err := anyScope(ctx, *in)
+	if err != nil {
+		return nil, err
+	}
+	return &struct{ Body rbac.BuiltIn }{rbac.BuiltInOf(scope)}, nil
 }

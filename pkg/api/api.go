@@ -75,6 +75,7 @@ func New(cfg Config) *Server {
 	s.files()
 	s.inputs()
 	s.executions()
+	searchEndpoint(s)
 	waiting(s)
 	s.nodes()
 	s.approvalLinks()

@@ -36,7 +36,7 @@ type Entity struct {
 	Name      string    `json:"name"`
 	Version   int64     `json:"version" doc:"1 for the first save"`
 	Stable    bool      `json:"stable,omitempty" doc:"Of a template's version: links without a versionLabel mean it"`
-	YAML      string    `json:"yaml,omitempty" doc:"As it was saved; a secret's without its value. Lists leave it out"`
+	YAML      string    `json:"yaml,omitempty" doc:"As it was saved; a secret's without its value. Lists have it if they are asked to"`
 	UpdatedBy string    `json:"updatedBy"`
 	CreatedAt time.Time `json:"createdAt"`
 	UpdatedAt time.Time `json:"updatedAt"`
@@ -86,6 +86,10 @@ func (s *Server) entities() {
 		OperationID: "getEntity", Method: http.MethodGet, Path: "/v1/entities/{kind}/{id}", Tags: tags,
 		Summary: "Get an entity; with Accept: application/yaml, its document as it was saved",
 	}, s.saved.getEntity)
+	handle(s, action.EntityView, huma.Operation{
+		OperationID: "listReferences", Method: http.MethodGet, Path: "/v1/entities/{kind}/{id}/references", Tags: tags,
+		Summary: "List what names an entity, as far as the caller may see it; while there is any, it can't be deleted",
+	}, s.saved.listReferences)
 	handle(s, action.EntityDelete, huma.Operation{
 		OperationID: "deleteEntity", Method: http.MethodDelete, Path: "/v1/entities/{kind}/{id}", Tags: tags,
 		Summary: "Delete an entity that nothing refers to",
@@ -201,7 +205,11 @@ func (in OfKind) parent() ref.Kind { return ref.Parent(in.Kind) }
 type listsEntities struct {
 	OfKind
 	Paged
+	Documents bool `query:"documents" doc:"With their documents, as many as an answer has room for: 1 MiB"`
 }
+
+// mostDocuments is how many bytes of documents a list has.
+const mostDocuments = 1 << 20
 
 // about is a list of some of the kind. That of scopes is anybody's to ask for, who is
 // shown those in which there is something to see: one needn't see what they are in.
@@ -231,9 +239,15 @@ func (s *documents) listEntities(ctx context.Context, in *listsEntities) (*struc
 		return nil, err
 	}
 	out := EntityList{Entities: make([]Entity, len(found)), NextPageToken: next}
+	room := 0
+	if in.Documents {
+		room = mostDocuments
+	}
 	for i, e := range found {
 		out.Entities[i] = entityOf(e)
-		out.Entities[i].YAML = ""
+		if room -= len(e.YAML); room < 0 {
+			out.Entities[i].YAML = ""
+		}
 	}
 	if in.Kind == ref.Template && len(found) > 0 {
 		err = s.markStable(ctx, scope, out.Entities)

@@ -42,6 +42,10 @@ func (s *Server) nodes() {
 		Summary: "Approve or reject the one step that waits for approval with a callback id",
 	}, inTurn(s, s.steering.answerCallback))
 	handle(s, action.ExecutionView, huma.Operation{
+		OperationID: "getNode", Method: http.MethodGet, Path: "/v1/executions/{execution}/nodes/{node}", Tags: tags,
+		Summary: "Get what is known of one stage or step: what it was given, what it has put out, its attempts",
+	}, inTurn(s, s.steering.getNode))
+	handle(s, action.ExecutionView, huma.Operation{
 		OperationID: "readLog", Method: http.MethodGet, Path: "/v1/executions/{execution}/nodes/{node}/log", Tags: tags,
 		Summary: "Read a step's log; with wait, follow it",
 	}, s.steering.readLog)
@@ -50,6 +54,11 @@ func (s *Server) nodes() {
 // node finds a node of an execution.
 func (s *steering) node(ctx context.Context, in OfNode) (*execution.TreeNode, error) {
 	return s.Executions.FindNode(ctx, in.ID, in.Node)
+}
+
+func (s *steering) getNode(ctx context.Context, in *OfNode) (*struct{ Body execution.NodeDetails }, error) {
+	d, err := s.Executions.Details(ctx, in.ID, in.Node)
+	return &struct{ Body execution.NodeDetails }{d}, err
 }
 
 // Intervention is the body of an answer to a manual intervention.

@@ -22,7 +22,7 @@ import (
 
 // directory is a server with what a directory has there: a service account that may
 // do with users and groups what it likes, and nothing else.
-type directory struct {
+type provisioner struct {
 	*lobby
 	key string // its token
 }
@@ -31,9 +31,9 @@ const rightsOfSCIM = "serviceAccount: {identifier: scim, name: SCIM}\n---\n" +
 	"role: {identifier: scim, name: SCIM, permissions: [core_user_view, core_user_invite, core_user_manage, core_usergroup_view, core_usergroup_manage, core_authsetting_edit]}\n---\n" +
 	"roleAssignment: {identifier: scim, roleIdentifier: scim, resourceGroupIdentifier: _all_account_level_resources, principal: {type: SERVICE_ACCOUNT, identifier: scim}}"
 
-func newDirectory(t *testing.T) *directory {
+func newDirectory(t *testing.T) *provisioner {
 	t.Helper()
-	d := &directory{lobby: people(t, "")}
+	d := &provisioner{lobby: people(t, "")}
 	for doc := range strings.SplitSeq(rightsOfSCIM, "---\n") {
 		d.put("", doc)
 	}
@@ -45,7 +45,7 @@ func newDirectory(t *testing.T) *directory {
 }
 
 // scim is a request of the directory.
-func (d *directory) scim(method, path, body string) answer {
+func (d *provisioner) scim(method, path, body string) answer {
 	d.t.Helper()
 	return d.ask(method, "/scim/v2/default"+path, body, "Authorization", "Bearer "+d.key, "Content-Type", "application/scim+json")
 }
@@ -71,7 +71,7 @@ func (a answer) refused(status int, scimType string) scimError {
 }
 
 // version is how often a document was written.
-func (d *directory) version(kind ref.Kind, id string) int64 {
+func (d *provisioner) version(kind ref.Kind, id string) int64 {
 	d.t.Helper()
 	saved, err := d.store.Entity(d.t.Context(), store.EntityKey{Scope: ref.Scope{Account: "default"}, Kind: kind, ID: id})
 	if err != nil {
@@ -110,7 +110,7 @@ func TestRecordedDirectories(t *testing.T) {
 
 // replay sends the requests of a file, each a second after the other, and gives the
 // file with the answers.
-func (d *directory) replay(text string) string {
+func (d *provisioner) replay(text string) string {
 	d.t.Helper()
 	d.now = time.Date(2030, 1, 1, 0, 0, 0, 0, time.UTC)
 	d.key = d.mint(access.Grant{
@@ -231,7 +231,7 @@ func TestWhatBrokeOffGoesOn(t *testing.T) {
 }
 
 // found are the ids that a search gives.
-func (d *directory) found(path string) []string {
+func (d *provisioner) found(path string) []string {
 	d.t.Helper()
 	var list struct {
 		Schemas                                []string

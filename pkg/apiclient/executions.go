@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/slipway-cd/slipway/pkg/api"
+	"github.com/slipway-cd/slipway/pkg/execution"
 	"github.com/slipway-cd/slipway/pkg/plan"
 	"github.com/slipway-cd/slipway/pkg/ref"
 )
@@ -195,4 +196,10 @@ func (c *Client) Log(ctx context.Context, id, node string, in LogQuery) (api.Log
 	q.Set("from", strconv.FormatInt(in.From, 10))
 	q.Set("wait", strconv.Itoa(in.Wait))
 	return get[api.Log](ctx, c, path("executions", id, "nodes", node, "log"), q)
+}
+
+// Node reads what is known of one node of an execution, by its id or its
+// identifier.
+func Node(ctx context.Context, c *Client, id, node string) (execution.NodeDetails, error) {
+	return get[execution.NodeDetails](ctx, c, path("executions", id, "nodes", node), nil)
 }

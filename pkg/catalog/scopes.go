@@ -94,8 +94,22 @@ const mostShown = 10
 // empty refuses to delete the record of a scope in which there still is something: a
 // project of the same name would have it.
 func (s scopes) empty(ctx context.Context, record store.EntityKey) error {
+	details, err := s.left(ctx, record)
+	if err != nil || len(details) == 0 {
+		return err
+	}
+	return fault.New(fault.Referenced, "%s can't be deleted: there still is something in it", record.Describe()).With(details...)
+}
+
+// Left says what still is in a scope, by its record: as long as there is something,
+// the record can't be deleted. Nothing is in what is no scope.
+func Left(ctx context.Context, c *Catalog, record store.EntityKey) ([]fault.Detail, error) {
+	return c.scopes().left(ctx, record)
+}
+
+func (s scopes) left(ctx context.Context, record store.EntityKey) ([]fault.Detail, error) {
 	if record.Kind != ref.Organization && record.Kind != ref.Project {
-		return nil
+		return nil, nil
 	}
 	scope := grants.Resource(record).Scope
 	var details []fault.Detail
@@ -111,7 +125,7 @@ func (s scopes) empty(ctx context.Context, record store.EntityKey) error {
 	for _, kind := range ref.Kinds() {
 		list, _, err := s.store.ListEntities(ctx, scope, kind, "", store.Page{Limit: mostShown + 1})
 		if err != nil {
-			return err
+			return nil, err
 		}
 		var names []string
 		for _, e := range list {
@@ -121,7 +135,7 @@ func (s scopes) empty(ctx context.Context, record store.EntityKey) error {
 	}
 	files, _, err := s.store.ListFiles(ctx, ref.File{Scope: scope, Path: "/"}, store.Page{Limit: mostShown + 1})
 	if err != nil {
-		return err
+		return nil, err
 	}
 	var names []string
 	for _, f := range files {
@@ -132,7 +146,7 @@ func (s scopes) empty(ctx context.Context, record store.EntityKey) error {
 	for _, kind := range []store.TokenKind{store.TokenUser, store.TokenDelegate} {
 		list, err := s.store.ListTokens(ctx, scope.Account, kind)
 		if err != nil {
-			return err
+			return nil, err
 		}
 		for _, t := range list {
 			if scope.Covers(t.Scope) && !t.Revoked && access.Ended(t, s.now()) == nil {
@@ -141,8 +155,5 @@ func (s scopes) empty(ctx context.Context, record store.EntityKey) error {
 		}
 	}
 	has("token", names)
-	if len(details) == 0 {
-		return nil
-	}
-	return fault.New(fault.Referenced, "%s can't be deleted: there still is something in it", record.Describe()).With(details...)
+	return details, nil
 }

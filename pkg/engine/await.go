@@ -240,7 +240,7 @@ func (r *Reader) spec(scope *resolve.Scope, n *plan.Node) (step.Spec, error) {
 	if !ok {
 		return nil, fault.New(fault.Unsupported, "step type %s isn't supported", n.Type)
 	}
-	doc := scope.Doc(n).Get("spec")
+	doc := specOf(scope)
 	var err error
 	if t.Prepare != nil {
 		if doc, err = t.Prepare(doc); err != nil {
@@ -258,6 +258,9 @@ func (r *Reader) spec(scope *resolve.Scope, n *plan.Node) (step.Spec, error) {
 	}
 	return spec, nil
 }
+
+// specOf is the spec of a scope's step, with the inputs that it has asked for.
+func specOf(scope *resolve.Scope) *yamldoc.Node { return scope.Doc(scope.Node).Get("spec") }
 
 // in is what the step is told about where it runs.
 func (r *Reader) in(snap *snapshot, scope *resolve.Scope, n *plan.Node, t step.Type, attempt int) (step.In, error) {

@@ -110,6 +110,14 @@ on(
   { colorScheme: "dark" },
 );
 
+on("a stage says which version of which service it deployed", async ({ page, login, accessible }) => {
+  await login(`/x/${deployed.id}?node=pipeline.stages.deploy`);
+  await page.getByRole("row", { name: /^a CustomArtifact 1\.4/ }).waitFor();
+  assert.deepEqual(await accessible(), []);
+  await page.getByRole("tabpanel").getByRole("link", { name: "engine" }).click();
+  await page.getByRole("heading", { name: "Engine", level: 1 }).waitFor();
+});
+
 on("a connector is tested by a delegate, check by check", async ({ page, login, accessible }) => {
   await server.save(
     `connector: {name: Far, identifier: far, orgIdentifier: default, projectIdentifier: default_project, type: DockerRegistry, spec: {dockerRegistryUrl: "http://127.0.0.1:1", providerType: Other, auth: {type: Anonymous}}}\n`,

@@ -199,6 +199,23 @@ export interface paths {
         patch: operations["patchScimUser"];
         trace?: never;
     };
+    "/v1/access/built-in": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** List the roles and the resource groups that a scope has without their being saved */
+        get: operations["listBuiltIn"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/v1/access/can": {
         parameters: {
             query?: never;
@@ -779,6 +796,23 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/v1/entities/{kind}/{id}/references": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** List what names an entity, as far as the caller may see it; while there is any, it can't be deleted */
+        get: operations["listReferences"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/v1/entities/{kind}/{id}/resolved": {
         parameters: {
             query?: never;
@@ -941,6 +975,23 @@ export interface paths {
         };
         /** Follow an execution as server-sent events: first the tree, then each change */
         get: operations["watchExecution"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v1/executions/{execution}/nodes/{node}": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** Get what is known of one stage or step: what it was given, what it has put out, its attempts */
+        get: operations["getNode"];
         put?: never;
         post?: never;
         delete?: never;
@@ -2165,6 +2216,23 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/v1/search": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** Find entities by what their names begin with, in a scope and in those around it, of what the caller may see */
+        get: operations["search"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/v1/secrets/{id}/file": {
         parameters: {
             query?: never;
@@ -3030,6 +3098,11 @@ export interface components {
             /** @description None: no tags at all */
             tags: string[];
         };
+        BuiltIn: {
+            /** @description Identifiers */
+            resourceGroups: string[];
+            roles: components["schemas"]["GivenRole"][];
+        };
         Change: {
             action: string;
             counted?: boolean;
@@ -3163,6 +3236,50 @@ export interface components {
             delegates: components["schemas"]["Delegate"][];
             nextPageToken?: string;
         };
+        Delivered: {
+            /** @description The primary one first */
+            artifacts: components["schemas"]["DeliveredArtifact"][];
+            /** @description As the stage names it */
+            environment: string;
+            environmentName?: string;
+            /** @description Its identifier; none of what agents bring to clusters */
+            infrastructure?: string;
+            /** @description In the order in which they count: those of the service, of the environment, of overrides */
+            manifests: components["schemas"]["DeliveredManifest"][];
+            /** @description As the stage names it, e.g. account.web */
+            service: string;
+            serviceName?: string;
+            /** @description The deployment type, e.g. Kubernetes */
+            type: string;
+        };
+        DeliveredArtifact: {
+            /** @description If its source told it */
+            digest?: string;
+            identifier?: string;
+            /** @description What isn't an image has none */
+            image?: string;
+            sidecar?: boolean;
+            /** @description Of its source, e.g. DockerRegistry */
+            type: string;
+            /** @description Why some of it isn't known */
+            unknown?: string;
+            /** @description The tag or the version */
+            version?: string;
+        };
+        DeliveredManifest: {
+            branch?: string;
+            chart?: string;
+            commit?: string;
+            /** @description Which document has it, e.g. the service */
+            from: string;
+            identifier: string;
+            /** @description The type of the store, e.g. Github */
+            store?: string;
+            /** @description E.g. K8sManifest */
+            type: string;
+            /** @description Of the chart */
+            version?: string;
+        };
         Deployed: {
             /** @description applied, scaled, rolled back, deleted, ... */
             action: string;
@@ -3265,8 +3382,16 @@ export interface components {
              * @description 1 for the first save
              */
             version: number;
-            /** @description As it was saved; a secret's without its value. Lists leave it out */
+            /** @description As it was saved; a secret's without its value. Lists have it if they are asked to */
             yaml?: string;
+        };
+        EntityKey: {
+            /** @description An infrastructure definition's environment; a trigger's or an input set's pipeline; the GitOps agent of what one keeps */
+            env?: string;
+            id: string;
+            kind: string;
+            org?: string;
+            project?: string;
         };
         EntityList: {
             entities: components["schemas"]["Entity"][];
@@ -4003,6 +4128,10 @@ export interface components {
             /** @description In place of the application's */
             syncOptions?: string[] | null;
         };
+        GivenRole: {
+            identifier: string;
+            permissions: string[];
+        };
         Google: {
             key?: string;
         };
@@ -4249,6 +4378,22 @@ export interface components {
             /** @enum {string} */
             as: "Failed" | "Success";
         };
+        Match: {
+            /** @description An infrastructure definition's environment; a trigger's or an input set's pipeline; the GitOps agent of what one keeps */
+            env?: string;
+            /** @description The id, of an execution; the kind then is execution, and the id that of its pipeline */
+            execution?: string;
+            id: string;
+            kind: string;
+            name: string;
+            org?: string;
+            project?: string;
+            /**
+             * Format: int64
+             * @description Of an execution
+             */
+            sequence?: number;
+        };
         MergedInputs: {
             /** @description Inputs that need a value and have none */
             missing: components["schemas"]["Detail"][];
@@ -4309,6 +4454,106 @@ export interface components {
             revoked: boolean;
             /** @description The whole token. It is shown once and kept nowhere */
             secret: string;
+        };
+        NodeAttempt: {
+            /** @description Who did it, or does */
+            delegate?: components["schemas"]["NodeDelegate"];
+            /** Format: date-time */
+            endedAt?: string;
+            message?: string;
+            /** Format: int64 */
+            number: number;
+            /** Format: date-time */
+            startedAt?: string;
+            status: string;
+        };
+        NodeCondition: {
+            /** @description As written */
+            condition?: string;
+            /** @description What must have become of what comes before it: Success, Failure or All */
+            status: string;
+        };
+        NodeDelegate: {
+            host?: string;
+            id: string;
+            /** @description Of one that has gone nothing but the id may be known */
+            name?: string;
+        };
+        NodeDetails: {
+            /** @description Of a step, the first one first; of many the last 20 */
+            attempts: components["schemas"]["NodeAttempt"][];
+            /**
+             * Format: date-time
+             * @description When its time is up, or was; of a step that of its attempt
+             */
+            deadline?: string;
+            /** @description What a Deployment stage deploys where */
+            delivered?: components["schemas"]["Delivered"];
+            /** @description The types of its failure, which failure strategies ask for */
+            failures?: string[];
+            /**
+             * Format: int64
+             * @description How many more there are
+             */
+            hiddenOutputs?: number;
+            inputs: components["schemas"]["NodeInputs"];
+            /** @description Of the nearest loop that it is in */
+            iteration?: components["schemas"]["NodeIteration"];
+            /**
+             * Format: int64
+             * @description In the pipeline's document
+             */
+            line?: number;
+            /** @description Without what is below it */
+            node: components["schemas"]["TreeNode"];
+            outputs: components["schemas"]["NodeOutput"][];
+            /** @description The delegate selectors of a step */
+            selectors?: string[];
+            /** @description What a failure strategy is doing about it */
+            strategy?: string;
+            /** @description As written */
+            timeout?: string;
+            when?: components["schemas"]["NodeCondition"];
+        };
+        NodeInputs: {
+            /** @description The expressions in it */
+            values: components["schemas"]["NodeValue"][];
+            /** @description Resolved. What has no value is as it was written */
+            yaml?: string;
+        };
+        NodeIteration: {
+            name: string;
+            /**
+             * Format: int64
+             * @description 1 for the first
+             */
+            number: number;
+            /** Format: int64 */
+            total: number;
+            /** @description What it runs with, e.g. matrix.region */
+            values?: {
+                [key: string]: string;
+            };
+        };
+        NodeOutput: {
+            /** @description By which other steps read it; none where expressions can't */
+            expression?: string;
+            /** @description e.g. output.outputVariables.tag */
+            name: string;
+            secret?: boolean;
+            /** @description Lists are JSON; a secret is masked */
+            value: string;
+        };
+        NodeValue: {
+            /** @description In the document, e.g. source.spec.script */
+            path: string;
+            /** @description Some of it is masked */
+            secret?: boolean;
+            /** @description Why it has no value */
+            unknown?: string;
+            /** @description Secrets in it are masked */
+            value?: string;
+            written: string;
         };
         OAuth: {
             clientId: string;
@@ -4557,6 +4802,13 @@ export interface components {
             /** Format: date-time */
             time: string;
         };
+        References: {
+            /** @description What still is in an organization or a project; told to who may delete it */
+            left?: components["schemas"]["Detail"][];
+            nextPageToken?: string;
+            /** @description The entities that name it, of those that the caller may see */
+            references: components["schemas"]["EntityKey"][];
+        };
         RefreshGitOpsApplicationRequest: {
             /** @description Render and compare everything anew, whatever was found before */
             hard?: boolean;
@@ -4782,6 +5034,12 @@ export interface components {
             name: string;
             /** @description Of a text of 256 bytes and more, such as a template, in hexadecimal digits */
             sha256?: string;
+        };
+        Searched: {
+            /** @description false: there is more than was looked at, or than is told */
+            complete: boolean;
+            /** @description Those whose identifier is what was searched for come first, then by identifier */
+            matches: components["schemas"]["Match"][];
         };
         Server: {
             account?: string;
@@ -5901,6 +6159,40 @@ export interface operations {
                 };
                 content: {
                     "application/scim+json": components["schemas"]["ScimProblem"];
+                };
+            };
+        };
+    };
+    listBuiltIn: {
+        parameters: {
+            query?: {
+                /** @description Organization; none means the account's own */
+                org?: string;
+                /** @description Project of the organization; none means the organization's own */
+                project?: string;
+            };
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description OK */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["BuiltIn"];
+                };
+            };
+            /** @description What went wrong */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Problem"];
                 };
             };
         };
@@ -7137,6 +7429,8 @@ export interface operations {
                 limit?: number;
                 /** @description nextPageToken of the part before; none for the first */
                 pageToken?: string;
+                /** @description With their documents, as many as an answer has room for: 1 MiB */
+                documents?: boolean;
             };
             header?: never;
             path: {
@@ -7234,6 +7528,50 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content?: never;
+            };
+            /** @description What went wrong */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    listReferences: {
+        parameters: {
+            query?: {
+                /** @description Organization; none means the account's own */
+                org?: string;
+                /** @description Project of the organization; none means the organization's own */
+                project?: string;
+                /** @description An infrastructure definition's environment, or that of overrides, as a reference, e.g. dev or account.dev; a trigger's or an input set's pipeline; the GitOps agent of what one keeps, as a reference */
+                env?: string;
+                /** @description At most so many */
+                limit?: number;
+                /** @description nextPageToken of the part before; none for the first */
+                pageToken?: string;
+            };
+            header?: never;
+            path: {
+                kind: "organization" | "project" | "pipeline" | "service" | "environment" | "infrastructureDefinition" | "environmentGroup" | "overrides" | "serviceOverrides" | "connector" | "secret" | "variable" | "template" | "trigger" | "inputSet" | "overlayInputSet" | "userGroup" | "freeze" | "policy" | "policySet" | "user" | "serviceAccount" | "role" | "resourceGroup" | "roleAssignment" | "loginProvider" | "gitopsAgent" | "gitopsSettings" | "gitopsCertificate" | "gitopsGpgKey" | "gitopsRepoCredentials" | "gitopsRepository" | "gitopsCluster" | "gitopsProject" | "gitopsApplicationSet" | "gitopsApplication";
+                /** @description A template's has its version, e.g. build@v1; without one it is the stable version */
+                id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description OK */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["References"];
+                };
             };
             /** @description What went wrong */
             default: {
@@ -7602,6 +7940,40 @@ export interface operations {
                 };
                 content: {
                     "text/event-stream": components["schemas"]["ExecutionTree"] | components["schemas"]["ExecutionChange"] | components["schemas"]["PollAgain"];
+                };
+            };
+            /** @description What went wrong */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    getNode: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /** @description The execution's id */
+                execution: string;
+                /** @description The node's id, or its identifier where only one node has it */
+                node: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description OK */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["NodeDetails"];
                 };
             };
             /** @description What went wrong */
@@ -10564,6 +10936,46 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content?: never;
+            };
+            /** @description What went wrong */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    search: {
+        parameters: {
+            query: {
+                /** @description Organization; none means the account's own */
+                org?: string;
+                /** @description Project of the organization; none means the organization's own */
+                project?: string;
+                /** @description What identifiers, names or words of names begin with, in any case; PIPELINE#NUMBER is an execution */
+                q: string;
+                /** @description Only these kinds; none: pipelines, services, environments, connectors, templates and secrets */
+                kinds?: string[] | null;
+                /** @description At most so many */
+                limit?: number;
+            };
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description OK */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Searched"];
+                };
             };
             /** @description What went wrong */
             default: {

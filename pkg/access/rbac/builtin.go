@@ -115,3 +115,38 @@ func builtInGroup(id string, scope ref.Scope) (Group, bool) {
 	}
 	return Group{}, false
 }
+
+// BuiltIn are the roles and the resource groups that are there without being
+// saved.
+type BuiltIn struct {
+	Roles          []GivenRole `json:"roles" nullable:"false"`
+	ResourceGroups []string    `json:"resourceGroups" nullable:"false" doc:"Identifiers"`
+}
+
+// GivenRole is a role that can be assigned in a scope without its being saved.
+type GivenRole struct {
+	Identifier  string   `json:"identifier"`
+	Permissions []string `json:"permissions" nullable:"false"`
+}
+
+// BuiltInOf is what a scope has so.
+func BuiltInOf(scope ref.Scope) BuiltIn {
+	out := BuiltIn{Roles: []GivenRole{}, ResourceGroups: []string{}}
+	for _, b := range builtIns() {
+		r, ok := builtInRole(b.id, LevelOf(scope))
+		if !ok {
+			continue
+		}
+		one := GivenRole{Identifier: r.ID, Permissions: []string{}}
+		for _, p := range action.Permissions() {
+			if r.Permissions.Has(p) {
+				one.Permissions = append(one.Permissions, p.Name)
+			}
+		}
+		out.Roles = append(out.Roles, one)
+	}
+	for _, g := range builtInGroups(scope) {
+		out.ResourceGroups = append(out.ResourceGroups, g.ID)
+	}
+	return out
+}

@@ -19,6 +19,17 @@ export const templates = kind("template", "templates", "template", "templates");
 export const inputSets = kind("inputSet", "input-sets", "input set", "input sets");
 export const overlays = kind("overlayInputSet", "input-sets", "overlay", "overlays");
 export const freezes = kind("freeze", "freezes", "freeze", "freezes");
+export const users = kind("user", "access/users", "user", "users");
+export const groups = kind("userGroup", "access/groups", "user group", "user groups");
+export const roles = kind("role", "access/roles", "role", "roles");
+export const resourceGroups = kind("resourceGroup", "access/resource-groups", "resource group", "resource groups");
+export const assignments = kind("roleAssignment", "access/assignments", "role assignment", "role assignments");
+export const serviceAccounts = kind("serviceAccount", "access/service-accounts", "service account", "service accounts");
+export const logins = kind("loginProvider", "access/login", "login provider", "login providers");
+export const organizations = kind("organization", "access/organizations", "organization", "organizations");
+export const projects = kind("project", "access/projects", "project", "projects");
+export const policies = kind("policy", "policies", "policy", "policies");
+export const policySets = kind("policySet", "policy-sets", "policy set", "policy sets");
 
 const known = [
   pipelines,
@@ -31,10 +42,24 @@ const known = [
   inputSets,
   overlays,
   freezes,
+  users,
+  groups,
+  roles,
+  resourceGroups,
+  assignments,
+  serviceAccounts,
+  logins,
+  organizations,
+  projects,
+  policies,
+  policySets,
 ];
 
 /** kindOf is the kind that documents have at their root; undefined: the console has no page for it. */
 export const kindOf = (name: string): Kind | undefined => known.find((k) => k.kind === name);
+
+/** listOf is where the documents of a kind are listed, below their scope. */
+export const listOf = (of: Kind): string[] => of.page.split("/");
 
 /** pageOf is where a document's page is, below its scope. */
 export function pageOf(of: Kind, id: string, env?: string): string[] {
@@ -47,6 +72,6 @@ export function pageOf(of: Kind, id: string, env?: string): string[] {
     case inputSets:
       return [of.page, env ?? "", id];
     default:
-      return [of.page, id];
+      return [...listOf(of), id];
   }
 }

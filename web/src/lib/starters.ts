@@ -83,6 +83,47 @@ windows:
     startTime: 2030-12-24 12:00 PM
     duration: 2d
 `,
+  user: `email: somebody@example.com
+`,
+  userGroup: `userEmails: []
+`,
+  role: `permissions:
+  - core_pipeline_view
+`,
+  resourceGroup: `resourceFilter:
+  resources:
+    - resourceType: PIPELINE
+`,
+  roleAssignment: `roleIdentifier: _slipway_approver
+resourceGroupIdentifier: my_resources
+principal:
+  type: USER
+  identifier: somebody
+`,
+  serviceAccount: "",
+  loginProvider: `type: OIDC
+issuer: https://login.example.com
+clientId: slipway
+clientSecretRef: idp
+scopes: [email, profile, groups]
+`,
+  organization: "",
+  project: "",
+  policy: `rego: |
+  package pipeline
+
+  deny[msg] {
+    input.pipeline.name == ""
+    msg := "the pipeline has no name"
+  }
+`,
+  policySet: `type: pipeline
+action: onsave
+enabled: false
+policies:
+  - identifier: my_policy
+    severity: error
+`,
 };
 
 /** hasStarter says whether documents of a kind can be begun here. */

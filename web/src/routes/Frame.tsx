@@ -1,6 +1,6 @@
 import { useQueryClient } from "@tanstack/react-query";
 import { Link, Outlet, useNavigate, useParams, useRouterState } from "@tanstack/react-router";
-import { type FormEvent, useEffect, useState, useSyncExternalStore } from "react";
+import { type FormEvent, lazy, Suspense, useEffect, useState, useSyncExternalStore } from "react";
 import { call, Problem, type Scope } from "../lib/api";
 import { drop } from "../lib/draft";
 import { listOf, nameOf, pathOf, recent, remember, useRecent } from "../lib/scope";
@@ -10,13 +10,16 @@ import { Loading, ProblemCard } from "../ui/states";
 import { LoginForm } from "./Login";
 import { navigation } from "./pages";
 
+const Palette = lazy(() => import("../ui/Palette").then((m) => ({ default: m.Palette })));
+
 const keys: [string, string][] = [
   ["?", "this list"],
+  ["Ctrl K", "go to a page, a document or an execution by its name"],
   ["g h", "home"],
   ["g d", "deployments"],
   ["g p", "pipelines"],
   ...navigation.flatMap(([, name, key]) => (key ? [[`g ${key}`, name.toLowerCase()] as [string, string]] : [])),
-  ["/", "filter or search"],
+  ["/", "filter or search; where there is neither, as Ctrl K"],
   ["j, k", "next, previous row"],
   ["Enter", "open the row"],
   ["r", "run the pipeline of the page"],
@@ -57,8 +60,13 @@ function Framed({ expired }: { expired: boolean }) {
   const me = useWhoami();
   const online = useOnline();
   const [help, setHelp] = useState(false);
+  const [seeking, setSeeking] = useState(false);
   const scope = useScope();
-  useKeys(scope, () => setHelp(true));
+  useKeys(
+    scope,
+    () => setHelp(true),
+    () => setSeeking(true),
+  );
   return (
     <>
       <a className="skip" href="#main">
@@ -70,6 +78,9 @@ function Framed({ expired }: { expired: boolean }) {
         </Link>
         <ScopeSwitcher scope={scope} />
         <span className="grow" />
+        <button type="button" className="quiet" aria-haspopup="dialog" onClick={() => setSeeking(true)}>
+          Go to…
+        </button>
         <ThemeSwitch />
         <button type="button" className="quiet" onClick={() => setHelp(true)}>
           Keys
@@ -110,6 +121,17 @@ function Framed({ expired }: { expired: boolean }) {
           </form>
         </Modal>
       )}
+      {seeking && (
+        <Suspense>
+          <Palette
+            scope={scope}
+            pages={pages
+              .filter(([page, , ofProject]) => page !== "" && (!ofProject || scope.project))
+              .map(([page, name]) => [page, name])}
+            close={() => setSeeking(false)}
+          />
+        </Suspense>
+      )}
       {expired && (
         <Modal title="Your session has ended" close={() => undefined}>
           <LoginForm />
@@ -142,7 +164,7 @@ export function Pages({ scope }: { scope: Scope }) {
           (page === "executions" && path.startsWith("/x/"));
         return (
           <li key={page}>
-            <Link to={to} search={{}} aria-current={here ? "page" : undefined}>
+            <Link to={to} search={{}} activeOptions={{ exact: true }} aria-current={here ? "page" : undefined}>
               {name}
             </Link>
           </li>
@@ -307,14 +329,19 @@ function useOnline(): boolean {
 }
 
 /** useKeys has the keys that work on every page. None does while somebody types. */
-function useKeys(scope: Scope, help: () => void) {
+function useKeys(scope: Scope, help: () => void, seek: () => void) {
   const navigate = useNavigate();
   const at = pathOf(scope);
-  // biome-ignore lint/correctness/useExhaustiveDependencies: help is the same for good
+  // biome-ignore lint/correctness/useExhaustiveDependencies: help and seek do the same for good
   useEffect(() => {
     let after = "";
     const press = (e: KeyboardEvent) => {
       const target = e.target as HTMLElement;
+      if (e.key === "k" && (e.ctrlKey || e.metaKey) && !e.altKey && !e.shiftKey) {
+        e.preventDefault(); // it is the browser's search
+        if (!document.querySelector("dialog[open]")) seek();
+        return;
+      }
       if (e.ctrlKey || e.metaKey || e.altKey || target.closest("input, textarea, select, dialog, [contenteditable]"))
         return;
       const sequence = after === "g" ? `g ${e.key}` : e.key;
@@ -337,9 +364,9 @@ function useKeys(scope: Scope, help: () => void) {
           break;
         case "/": {
           const field = document.querySelector<HTMLElement>("[data-search]");
-          if (!field) return;
           e.preventDefault();
-          field.focus();
+          if (field) field.focus();
+          else seek();
           break;
         }
         default: {

@@ -1,15 +1,15 @@
-import { Link } from "@tanstack/react-router";
 import type { ExecutionTree, TreeNode } from "../lib/api";
 import { lookOf } from "../lib/status";
-import { exact } from "../lib/time";
 import { title } from "../lib/tree";
 import { Status } from "../ui/Status";
 import { Tabs } from "../ui/Tabs";
 import { Took } from "../ui/Time";
 import { Approval } from "./Approval";
 import { Answer, Intervene, Mark } from "./Decide";
+import { Details } from "./Details";
 import type { Selection } from "./Execution";
 import { LogView } from "./LogView";
+import type { Tab } from "./router";
 
 interface Props {
   execution: ExecutionTree;
@@ -20,15 +20,25 @@ interface Props {
   refresh: () => void;
 }
 
-const tabs = [
-  ["log", "Log"],
-  ["details", "Details"],
-] as const;
+/** What there is of a node, by its kind. */
+function tabsOf(node: TreeNode): [Tab, string][] {
+  if (node.kind === "step")
+    return [
+      ["log", "Log"],
+      ["input", "Inputs"],
+      ["output", "Outputs"],
+      ["details", "Details"],
+    ];
+  const deploys: [Tab, string][] =
+    node.kind === "stage" && node.type === "Deployment" ? [["deploys", "What it deploys"]] : [];
+  return [...deploys, ["input", "Inputs"], ["details", "Details"]];
+}
 
 /** NodePanel shows one node of an execution: its log, and what is known of it. */
 export function NodePanel({ execution, node, selection, select, refresh }: Props) {
   const step = node.kind === "step";
-  const tab = selection.tab ?? "log";
+  const tabs = tabsOf(node);
+  const tab = (tabs.find(([t]) => t === selection.tab) ?? tabs[0])?.[0] ?? "details";
   return (
     <section className="panel" aria-label={`Node ${title(node)}`}>
       <div className="row panel-head">
@@ -52,52 +62,15 @@ export function NodePanel({ execution, node, selection, select, refresh }: Props
       {node.status === "InputWaiting" && (node.asks?.length ?? 0) > 0 && (
         <Answer execution={execution} node={node} decided={refresh} />
       )}
-      {step ? (
-        <Tabs label="What of it" tabs={tabs} at={tab} go={(t) => select({ tab: t })}>
-          {tab === "details" ? (
-            <Details node={node} />
-          ) : node.startedAt ? (
-            <LogView execution={execution.id} node={node} selection={selection} select={select} />
-          ) : (
-            <p className="empty">It hasn't begun, so it has no log.</p>
-          )}
-        </Tabs>
-      ) : (
-        <Details node={node} />
-      )}
+      <Tabs label="What of it" tabs={tabs} at={tab} go={(t) => select({ tab: t })}>
+        {tab !== "log" ? (
+          <Details execution={execution} node={node} what={tab} />
+        ) : node.startedAt ? (
+          <LogView execution={execution.id} node={node} selection={selection} select={select} />
+        ) : (
+          <p className="empty">It hasn't begun, so it has no log.</p>
+        )}
+      </Tabs>
     </section>
-  );
-}
-
-function Details({ node }: { node: TreeNode }) {
-  const facts: [string, React.ReactNode][] = [
-    ["Identifier", node.identifier && <code>{node.identifier}</code>],
-    ["Id", <code key="id">{node.id}</code>],
-    ["Kind", node.kind],
-    ["Type", node.type],
-    ["Started", node.startedAt && exact(node.startedAt)],
-    ["Ended", node.startedAt && node.endedAt && exact(node.endedAt)],
-    ["Attempts", node.attempt],
-    ["Decided", node.decided && `${node.decided.what} by ${node.decided.by}, ${exact(node.decided.at)}`],
-    [
-      "Its pipeline",
-      node.child && (
-        <Link to="/x/$execution" params={{ execution: node.child }} search={{}}>
-          the execution that it started
-        </Link>
-      ),
-    ],
-  ];
-  return (
-    <dl className="facts-list">
-      {facts
-        .filter(([, v]) => v !== undefined && v !== "" && v !== 0)
-        .map(([name, v]) => (
-          <div key={name}>
-            <dt>{name}</dt>
-            <dd>{v}</dd>
-          </div>
-        ))}
-    </dl>
   );
 }

@@ -35,6 +35,7 @@ const application = () => import("./Application");
 const files = () => import("./Files");
 const freezes = () => import("./Freezes");
 const secrets = () => import("./Secrets");
+const access = () => import("./Access");
 
 /** The pages that every scope has, by their paths below it. */
 const pages: [string, RouteComponent][] = [
@@ -64,6 +65,13 @@ const pages: [string, RouteComponent][] = [
   ["gitops/sets/$agent/$name", lazyRouteComponent(application, "ApplicationSet")],
   ["edit/$kind", lazyRouteComponent(() => import("./EditPage"), "EditPage")],
   ["audit", lazyRouteComponent(() => import("./Audit"), "Audit")],
+  ["access", lazyRouteComponent(access, "Access")],
+  ["access/$section", lazyRouteComponent(access, "AccessList")],
+  ["access/$section/$id", lazyRouteComponent(access, "AccessDocument")],
+  ["policies", lazyRouteComponent(access, "Policies")],
+  ["policy-sets", lazyRouteComponent(access, "PolicySets")],
+  ["policy-sets/$id", lazyRouteComponent(access, "PolicySet")],
+  ["policies/$id", lazyRouteComponent(access, "Policy")],
   ["tokens", lazyRouteComponent(() => import("./Tokens"), "TokensPage")],
 ];
 
@@ -89,6 +97,8 @@ export const navigation: [string, string, string?][] = [
   ["delegates", "Delegates", "l"],
   ["files", "Files"],
   ["freezes", "Freezes", "f"],
+  ["policies", "Policies"],
+  ["access", "Access"],
   ["audit", "Audit trail", "a"],
   ["tokens", "Tokens"],
 ];

@@ -85,7 +85,7 @@ const run = createRoute({
   component: lazyRouteComponent(() => import("./Run"), "RunPage"),
 });
 
-const tabs = ["log", "details"] as const;
+const tabs = ["log", "input", "output", "deploys", "details"] as const;
 export type Tab = (typeof tabs)[number];
 
 const execution = createRoute({

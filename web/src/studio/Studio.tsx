@@ -4,7 +4,7 @@ import { type RefObject, useEffect, useMemo, useRef, useState } from "react";
 import { call, type Detail, type Entity, Problem, part, type Schemas, type Scope, save } from "../lib/api";
 import { diff } from "../lib/diff";
 import { type Draft, drop, keep, kept } from "../lib/draft";
-import { type Kind, pageOf } from "../lib/kinds";
+import { type Kind, listOf, pageOf } from "../lib/kinds";
 import { useMay } from "../lib/may";
 import { find, itemAt } from "../lib/outline";
 import { applied, type Edited, type Path } from "../lib/patch";
@@ -91,7 +91,7 @@ export function Studio({ scope, of, env, saved }: Props) {
     <main id="main">
       <Head
         above={[
-          [`${capital(of.many)} of ${nameOf(scope)}`, [of.page]],
+          [`${capital(of.many)} of ${nameOf(scope)}`, listOf(of)],
           ...(id === undefined ? [] : [[name, pageOf(of, id, env)] as [string, string[]]]),
         ]}
         name={saved ? `Edit ${name}` : name}

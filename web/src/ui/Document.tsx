@@ -2,10 +2,11 @@ import { useQuery } from "@tanstack/react-query";
 import { useParams, useSearch } from "@tanstack/react-router";
 import { Fragment, type ReactNode } from "react";
 import { call, type Entity, type EntityList, part, type Scope } from "../lib/api";
-import { type Kind, kindOf } from "../lib/kinds";
+import { type Kind, kindOf, listOf, pageOf } from "../lib/kinds";
 import { nameOf } from "../lib/scope";
 import { hasStarter } from "../lib/starters";
 import { read, type Value } from "../lib/yaml";
+import { Delete } from "./Delete";
 import { Edit } from "./Edit";
 import { Facts } from "./Facts";
 import { Go, useSet } from "./Go";
@@ -28,9 +29,11 @@ export function Documents(props: {
   /** Where a document's page is, below the scope. */
   page?: (e: Entity) => string[];
   columns?: [string, (e: Entity) => ReactNode][];
+  /** The list has the documents themselves, for its columns. */
+  documents?: boolean;
   empty?: ReactNode;
 }) {
-  const { of, env, columns = [], page = (e) => [of.page, e.id] } = props;
+  const { of, env, columns = [], documents, page = (e) => pageOf(of, e.id, e.env) } = props;
   const { scope } = usePlace();
   const empty = (
     <>
@@ -49,7 +52,7 @@ export function Documents(props: {
       <List<EntityList, Entity>
         what={of.many}
         path={`/v1/entities/${of.kind}`}
-        query={{ ...scope, env }}
+        query={{ ...scope, env, documents }}
         rows={(a) => a.entities}
         id={(e) => `${e.env} ${e.id}`}
         text={(e) => `${e.name} ${e.id} ${e.env ?? ""}`}
@@ -76,15 +79,22 @@ export function Documents(props: {
   );
 }
 
+/** documentOf is what a document says, below the key of its kind. */
+export function documentOf(e: Entity): Value {
+  const root = read(e.yaml ?? "");
+  return typeof root === "object" && root !== null && !Array.isArray(root) ? root[e.kind] : undefined;
+}
+
 /** capital begins a word with a capital letter. */
 export const capital = (word: string) => `${word[0]?.toUpperCase()}${word.slice(1)}`;
 
 /** DocumentsPage is the page with the list of a kind. */
-export function DocumentsPage(props: Parameters<typeof Documents>[0] & { children?: ReactNode }) {
+export function DocumentsPage(props: Parameters<typeof Documents>[0] & { above?: ReactNode; children?: ReactNode }) {
   const { scope } = usePlace();
   const { many } = props.of;
   return (
     <main id="main">
+      {props.above}
       <Title text={capital(many)} />
       <p className="faint">of {nameOf(scope)}</p>
       {props.children}
@@ -165,14 +175,18 @@ export function DocumentPage({ of, id, env, above, facts, actions, parts }: Page
   if (!data) {
     return <Awaited title={id} what={`the ${of.one}`} rows={10} problem={error} again={() => void refetch()} />;
   }
-  const root = read(data.yaml ?? "");
-  const doc = typeof root === "object" && root !== null && !Array.isArray(root) ? root[of.kind] : undefined;
+  const doc = documentOf(data);
   const text = data.yaml ?? "";
   return (
     <main id="main">
-      <Head above={above ?? [[`${capital(of.many)} of ${nameOf(scope)}`, [of.page]]]} name={data.name || id} id={id}>
+      <Head above={above ?? [[`${capital(of.many)} of ${nameOf(scope)}`, listOf(of)]]} name={data.name || id} id={id}>
         {actions?.(doc, data, () => void refetch())}
-        {kindOf(of.kind) && <Edit scope={scope} of={of} id={data.id} env={env} />}
+        {kindOf(of.kind) && (
+          <>
+            <Edit scope={scope} of={of} id={data.id} env={env} />
+            <Delete scope={scope} of={of} id={data.id} env={env} version={data.version} />
+          </>
+        )}
       </Head>
       <Facts
         facts={[
