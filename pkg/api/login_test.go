@@ -1,7 +1,9 @@
 package api_test
 
 import (
+	"crypto/sha256"
 	"encoding/json"
+	"fmt"
 	"log/slog"
 	"net/http"
 	"net/http/httptest"
@@ -207,6 +209,35 @@ func TestSomebodyLogsInByAProvider(t *testing.T) {
 	}
 	l.as(session, "POST", "/v1/logout").want(204, nil)
 	l.as(session, "GET", "/v1/whoami").problem(401)
+}
+
+// TestLoginsLeaveNothing: what says that a login was finished is forgotten by later
+// ones, so that nobody fills the disk by logging in.
+func TestLoginsLeaveNothing(t *testing.T) {
+	t.Parallel()
+	l := people(t, "  jit: {enabled: true}\n")
+	back, kept := l.begin("/")
+	if session, why := l.finish(back, kept); session == nil {
+		t.Fatalf("not logged in: %s", why)
+	}
+	u, err := url.Parse(back)
+	if err != nil {
+		t.Fatal(err)
+	}
+	noted := func() error {
+		_, err := l.store.Answer(t.Context(), fmt.Sprintf("login state %x", sha256.Sum256([]byte(u.Query().Get("state")))), time.Unix(0, 0)) // as if it hadn't ended
+		return err
+	}
+	if err := noted(); err != nil {
+		t.Fatal(err)
+	}
+	l.now = l.now.Add(3 * login.AttemptAge)
+	if session, why := l.finish(l.begin("/")); session == nil {
+		t.Fatalf("not logged in: %s", why)
+	}
+	if err := noted(); !fault.Is(err, fault.NotFound) {
+		t.Errorf("the first login is still noted: %v", err)
+	}
 }
 
 // oidc_state_cookie_replayed_refused, and what else no browser that began nothing

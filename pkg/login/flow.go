@@ -144,6 +144,10 @@ func (d *Desk) opened(ctx context.Context, p sso.Provider, b Back) (Attempt, err
 // first notes that something was shown, which counts once.
 func (d *Desk) first(ctx context.Context, what, text string, until time.Time) error {
 	key := fmt.Sprintf("login %s %x", what, sha256.Sum256([]byte(text)))
+	// Which forgets those that have ended: there are no more than logins at once.
+	if _, err := d.Store.Answer(ctx, key, d.Now()); err != nil && !fault.Is(err, fault.NotFound) {
+		return err
+	}
 	_, first, err := d.Store.PutAnswer(ctx, store.Answer{Key: key, Expires: until.Add(AttemptAge)})
 	if err == nil && !first {
 		return refuse(Expired, fmt.Errorf("the same %s was shown before", what))
