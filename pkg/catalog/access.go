@@ -146,29 +146,24 @@ func (c *Catalog) eachAssignment(ctx context.Context, p prepared, visit func(rba
 
 // eachNaming visits the assignments that name something.
 func (c *Catalog) eachNaming(ctx context.Context, named store.EntityKey, visit func(rbac.Assignment) error) error {
-	for page := (store.Page{Limit: 500}); ; {
-		list, next, err := c.Store.Referrers(ctx, named, page)
+	for key, err := range store.Naming(ctx, c.Store, named) {
 		if err != nil {
 			return err
 		}
-		for _, key := range list {
-			if key.Kind != ref.RoleAssignment {
-				continue
-			}
-			saved, err := c.Store.Entity(ctx, key)
-			if err != nil {
+		if key.Kind != ref.RoleAssignment {
+			continue
+		}
+		saved, err := c.Store.Entity(ctx, key)
+		if err != nil {
+			return err
+		}
+		if e := grants.Decoded(saved); e != nil && e.RoleAssignment != nil {
+			if err := visit(*e.RoleAssignment); err != nil {
 				return err
 			}
-			if e := grants.Decoded(saved); e != nil && e.RoleAssignment != nil {
-				if err := visit(*e.RoleAssignment); err != nil {
-					return err
-				}
-			}
-		}
-		if page.Token = next; next == "" {
-			return nil
 		}
 	}
+	return nil
 }
 
 // gives are the rights that an assignment gives whoever it is for, once a

@@ -119,21 +119,13 @@ func (c *Catalog) twoApplications(ctx context.Context, n *neighbours, e *entity.
 	names, ok := n.named[e.Parent]
 	if !ok {
 		names = map[string][]ref.Scope{}
-		const largest = 500
-		for page := (store.Page{Limit: largest}); ; {
-			some, next, err := c.Store.Referrers(ctx, store.EntityKey{Scope: e.Parent.Scope, Kind: ref.GitOpsAgent, ID: e.Parent.ID}, page)
+		for k, err := range store.Naming(ctx, c.Store, store.EntityKey{Scope: e.Parent.Scope, Kind: ref.GitOpsAgent, ID: e.Parent.ID}) {
 			if err != nil {
 				return err
 			}
-			for _, k := range some {
-				if k.Kind == ref.GitOpsApplication {
-					names[k.ID] = append(names[k.ID], k.Scope)
-				}
+			if k.Kind == ref.GitOpsApplication {
+				names[k.ID] = append(names[k.ID], k.Scope)
 			}
-			if next == "" {
-				break
-			}
-			page.Token = next
 		}
 		for _, other := range n.set {
 			if other.Application != nil && other.Parent == e.Parent {

@@ -65,15 +65,27 @@ type Page struct {
 // All goes through the entities of a kind in a scope, or through those that are filtered
 // as ListEntities does it, by id. An error ends it.
 func All(ctx context.Context, entities Entities, scope ref.Scope, kind ref.Kind, env string) iter.Seq2[Entity, error] {
-	return func(yield func(Entity, error) bool) {
+	return pages(func(page Page) ([]Entity, string, error) { return entities.ListEntities(ctx, scope, kind, env, page) })
+}
+
+// Naming goes through the keys of the entities that name one, as Referrers does it. An
+// error ends it.
+func Naming(ctx context.Context, entities Entities, named EntityKey) iter.Seq2[EntityKey, error] {
+	return pages(func(page Page) ([]EntityKey, string, error) { return entities.Referrers(ctx, named, page) })
+}
+
+// pages goes through all pages of a list, until an error.
+func pages[T any](list func(Page) ([]T, string, error)) iter.Seq2[T, error] {
+	return func(yield func(T, error) bool) {
 		for page := (Page{Limit: MaxPage}); ; {
-			list, next, err := entities.ListEntities(ctx, scope, kind, env, page)
+			part, next, err := list(page)
 			if err != nil {
-				yield(Entity{}, err)
+				var none T
+				yield(none, err)
 				return
 			}
-			for _, e := range list {
-				if !yield(e, nil) {
+			for _, one := range part {
+				if !yield(one, nil) {
 					return
 				}
 			}

@@ -77,23 +77,16 @@ func (m *Mirror) Documents(ctx context.Context, agent ref.Ref, h protocol.Have) 
 
 // keysOf are the documents of an agent: they name it.
 func (m *Mirror) keysOf(ctx context.Context, agent ref.Ref) ([]store.EntityKey, error) {
-	const largest = 500
 	var keys []store.EntityKey
-	for page := (store.Page{Limit: largest}); ; {
-		some, next, err := m.Store.Referrers(ctx, AgentKey(agent), page)
+	for k, err := range store.Naming(ctx, m.Store, AgentKey(agent)) {
 		if err != nil {
 			return nil, err
 		}
-		for _, k := range some {
-			if of, ok := agentOf(k); ok && of == agent {
-				keys = append(keys, k)
-			}
+		if of, ok := agentOf(k); ok && of == agent {
+			keys = append(keys, k)
 		}
-		if next == "" {
-			return keys, nil
-		}
-		page.Token = next
 	}
+	return keys, nil
 }
 
 // document is a saved document as its agent gets it, with what is kept apart of it.

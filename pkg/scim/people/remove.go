@@ -80,18 +80,12 @@ func (p *People) remove(ctx context.Context, a Asker, key store.EntityKey) error
 // unassign deletes the role assignments that name somebody, wherever they are.
 func (p *People) unassign(ctx context.Context, a Asker, named store.EntityKey) error {
 	var found []store.EntityKey
-	for page := (store.Page{Limit: store.MaxPage}); ; {
-		list, next, err := p.store.Referrers(ctx, named, page)
+	for key, err := range store.Naming(ctx, p.store, named) {
 		if err != nil {
 			return err
 		}
-		for _, key := range list {
-			if key.Kind == ref.RoleAssignment {
-				found = append(found, key)
-			}
-		}
-		if page.Token = next; next == "" {
-			break
+		if key.Kind == ref.RoleAssignment {
+			found = append(found, key)
 		}
 	}
 	for _, key := range found {

@@ -32,15 +32,11 @@ type listener struct {
 func (s *Service) listeners(ctx context.Context, source string) ([]listener, error) {
 	target := store.EntityKey{Scope: ref.Scope{Account: s.Account}, Kind: entity.TriggerSource, ID: source}
 	var keys []store.EntityKey
-	for page := (store.Page{Limit: 500}); ; {
-		part, next, err := s.Store.Referrers(ctx, target, page)
+	for key, err := range store.Naming(ctx, s.Store, target) {
 		if err != nil {
 			return nil, err
 		}
-		keys = append(keys, part...)
-		if page.Token = next; next == "" {
-			break
-		}
+		keys = append(keys, key)
 	}
 	found := make([]listener, len(keys))
 	g, ctx := errgroup.WithContext(ctx)
