@@ -1,30 +1,17 @@
 package yamldoc
 
-import (
-	"bytes"
-	"fmt"
-
-	"go.yaml.in/yaml/v3"
-)
+import "go.yaml.in/yaml/v3"
 
 // Drop gives a document's text without some of its values, each with its key.
 // doc is what Parse made of the text. Comments stay; blank lines and
 // indentation may change. What came in through an alias or a merge key stays.
 func Drop(text []byte, doc *Node, gone func(*Node) bool) ([]byte, error) {
-	var y yaml.Node
-	if err := yaml.Unmarshal(text, &y); err != nil {
-		return nil, fmt.Errorf("read the document: %w", err)
-	}
-	if len(y.Content) == 1 {
-		drop(y.Content[0], doc, gone)
-	}
-	var b bytes.Buffer
-	enc := yaml.NewEncoder(&b)
-	enc.SetIndent(2)
-	if err := enc.Encode(&y); err != nil {
-		return nil, fmt.Errorf("write the document: %w", err)
-	}
-	return b.Bytes(), nil
+	return Edit(text, func(y *yaml.Node) error {
+		if len(y.Content) == 1 {
+			drop(y.Content[0], doc, gone)
+		}
+		return nil
+	})
 }
 
 // drop goes through both trees, which have the same shape.

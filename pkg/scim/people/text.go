@@ -1,7 +1,6 @@
 package people
 
 import (
-	"bytes"
 	"fmt"
 	"regexp"
 	"strings"
@@ -9,6 +8,7 @@ import (
 	"go.yaml.in/yaml/v3"
 
 	"github.com/slipway-cd/slipway/pkg/ref"
+	"github.com/slipway-cd/slipway/pkg/yamldoc"
 )
 
 // change is what becomes of a key of a document: a text, true or false, a list of
@@ -39,29 +39,18 @@ func rewritten(kind ref.Kind, old []byte, changes ...change) ([]byte, error) {
 
 // edited is a document whose body is changed.
 func edited(kind ref.Kind, old []byte, change func(body *yaml.Node) error) ([]byte, error) {
-	var root yaml.Node
-	if err := yaml.Unmarshal(old, &root); err != nil {
-		return nil, fmt.Errorf("read the %s as it was saved: %w", kind, err)
-	}
-	if root.Kind == 0 {
-		root = yaml.Node{Kind: yaml.DocumentNode, Content: []*yaml.Node{{Kind: yaml.MappingNode}}}
-	}
-	body := at(root.Content[0], string(kind))
-	if body == nil {
-		body = &yaml.Node{Kind: yaml.MappingNode}
-		put(root.Content[0], string(kind), body)
-	}
-	root.Content[0].Style, body.Style = 0, 0 // one key a line
-	if err := change(body); err != nil {
-		return nil, err
-	}
-	var out bytes.Buffer
-	e := yaml.NewEncoder(&out)
-	e.SetIndent(2)
-	if err := e.Encode(&root); err != nil {
-		return nil, fmt.Errorf("write the %s: %w", kind, err)
-	}
-	return out.Bytes(), nil
+	return yamldoc.Edit(old, func(root *yaml.Node) error {
+		if root.Kind == 0 {
+			*root = yaml.Node{Kind: yaml.DocumentNode, Content: []*yaml.Node{{Kind: yaml.MappingNode}}}
+		}
+		body := at(root.Content[0], string(kind))
+		if body == nil {
+			body = &yaml.Node{Kind: yaml.MappingNode}
+			put(root.Content[0], string(kind), body)
+		}
+		root.Content[0].Style, body.Style = 0, 0 // one key a line
+		return change(body)
+	})
 }
 
 func at(m *yaml.Node, key string) *yaml.Node {
