@@ -106,7 +106,7 @@ func (s *permits) explain(ctx context.Context, in *asks) (*permitAnswer, error) 
 	if err != nil {
 		return nil, err
 	}
-	who := s.grants.Caller(store.Identity{Principal: key, Within: ref.Scope{Account: scope.Account}, Since: saved.UpdatedAt}, access.ActorOf(key))
+	who := asker(ctx).Other(key, saved.UpdatedAt, access.ActorOf(key))
 	p, err := s.permit(ctx, in, who)
 	if err != nil {
 		return nil, err

@@ -45,7 +45,11 @@ func saidOf(e *entity.Entity) (said, []string) {
 // something. Only the directory does that, and who may do everything in the account:
 // without the directory, too, it must be possible to go on.
 func managed(ctx context.Context, d Draft, p prepared) error {
-	if d.By == nil || d.Directory {
+	kind := p.stored.Key.Kind // of what is made anew there is none yet
+	if p.entity != nil {
+		kind = p.entity.Kind
+	}
+	if d.By == nil || d.Directory || kind != ref.User && kind != ref.UserGroup {
 		return nil
 	}
 	was, before := saidOf(grants.Decoded(p.stored))
@@ -79,7 +83,7 @@ func takesOver(ctx context.Context, by grants.Caller, p prepared) error {
 	if stored.User.Disabled {
 		return fault.New(fault.Conflict, "%s is disabled, and not by the directory, which takes nobody over who is", p.stored.Key.Describe())
 	}
-	lacks, err := by.Other(p.stored.Key, p.stored.UpdatedAt).Lacks(ctx, right.Legacy(ref.Scope{Account: p.stored.Key.Scope.Account}))
+	lacks, err := by.Other(p.stored.Key, p.stored.UpdatedAt, p.stored.Key.ID).Lacks(ctx, right.Legacy(ref.Scope{Account: p.stored.Key.Scope.Account}))
 	if err != nil || lacks {
 		return err
 	}

@@ -40,9 +40,9 @@ func (r *Reader) Caller(as store.Identity, actor string) Caller {
 // Now is the caller as of another moment: what it may do is found out anew.
 func (c Caller) Now() Caller { return c.reader.Caller(c.as, c.actor) }
 
-// Other is a user, as such a one would ask.
-func (c Caller) Other(user store.EntityKey, since time.Time) Caller {
-	return c.reader.Caller(store.Identity{Principal: user, Within: ref.Scope{Account: user.Scope.Account}, Since: since}, user.ID)
+// Other is another principal, as such a one would ask.
+func (c Caller) Other(principal store.EntityKey, since time.Time, actor string) Caller {
+	return c.reader.Caller(store.Identity{Principal: principal, Within: ref.Scope{Account: principal.Scope.Account}, Since: since}, actor)
 }
 
 // Actor is the caller's name for people.
