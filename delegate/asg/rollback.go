@@ -156,8 +156,9 @@ func (b rollback) putBack(ctx context.Context, live *types.AutoScalingGroup, was
 	if err := b.s.attach(ctx, live, was.TargetGroups); err != nil {
 		return err
 	}
-	given := aws.Added(valued(tagsOf(live)), valued(was.Tags))
-	if tagIn(live.Tags, colourTag) != "" && !slices.ContainsFunc(was.Tags, func(t types.Tag) bool { return sdk.ToString(t.Key) == colourTag }) {
+	had := valued(was.Tags)
+	given := aws.Added(valued(tagsOf(live)), had)
+	if _, coloured := had[colourTag]; !coloured {
 		given = append(given, colourTag)
 	}
 	if err := b.s.label(ctx, live, was.Tags, given); err != nil {

@@ -126,7 +126,8 @@ func (r rolling) deploy(ctx context.Context, w *wanted, live *types.AutoScalingG
 	if err := r.s.attach(ctx, live, w.create.TargetGroupARNs); err != nil {
 		return v, err
 	}
-	return v, r.s.label(ctx, live, r.s.tags(w), aws.Dropped(valued(tagsOf(live)), valued(r.s.tags(w))))
+	tags := r.s.tags(w)
+	return v, r.s.label(ctx, live, tags, aws.Dropped(valued(tagsOf(live)), valued(tags)))
 }
 
 // pin has a group name the version of its template by number that it names by the

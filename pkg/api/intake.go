@@ -139,13 +139,19 @@ func (l *lane) leave(who string, s *room) {
 	}
 }
 
+// hostOf is an address without its port.
+func hostOf(address string) string {
+	host, _, err := net.SplitHostPort(address)
+	if err != nil {
+		return address
+	}
+	return host
+}
+
 // remote is where a request comes from. Who has an IPv6 address mostly has
 // all of its /64.
 func remote(r *http.Request) string {
-	host, _, err := net.SplitHostPort(r.RemoteAddr)
-	if err != nil {
-		return r.RemoteAddr
-	}
+	host := hostOf(r.RemoteAddr)
 	ip, err := netip.ParseAddr(host)
 	if err != nil {
 		return host

@@ -3,7 +3,6 @@ package api
 import (
 	"context"
 	"errors"
-	"net"
 	"net/netip"
 	"strings"
 	"time"
@@ -40,10 +39,7 @@ func (t *typed) typed(ctx context.Context) login.Typed {
 // IPv6 one, as most people have no fewer. A proxy on this machine says for whom it
 // asks; of anybody else that is believed by nobody.
 func network(remote, forwarded string) string {
-	host, _, err := net.SplitHostPort(remote)
-	if err != nil {
-		host = remote
-	}
+	host := hostOf(remote)
 	if loopback(host) && forwarded != "" {
 		host = strings.TrimSpace(forwarded[strings.LastIndexByte(forwarded, ',')+1:]) // what it has added itself
 	}

@@ -74,7 +74,7 @@ func (s *steering) search(ctx context.Context, in *searches) (*struct{ Body sear
 		if !slices.Contains(ref.Kinds(), kind) {
 			return nil, invalid("kinds: there is no kind %q", kind)
 		}
-		for _, at := range around(scope) {
+		for _, at := range slices.Backward(scope.Around()) { // what is nearest first
 			if err := s.searchKind(ctx, at, kind, q, &out); err != nil {
 				return nil, err
 			}
@@ -94,18 +94,6 @@ func exactly(m match, q string) int {
 		return 1
 	}
 	return 0
-}
-
-// around are a scope and those around it, the inner ones first.
-func around(scope ref.Scope) []ref.Scope {
-	out := []ref.Scope{scope}
-	if scope.Project != "" {
-		out = append(out, ref.Scope{Account: scope.Account, Org: scope.Org})
-	}
-	if scope.Org != "" {
-		out = append(out, ref.Scope{Account: scope.Account})
-	}
-	return out
 }
 
 func (s *steering) searchKind(ctx context.Context, scope ref.Scope, kind ref.Kind, q string, out *searched) error {

@@ -143,16 +143,22 @@ func (d *Desk) opened(ctx context.Context, p sso.Provider, b Back) (Attempt, err
 
 // first notes that something was shown, which counts once.
 func (d *Desk) first(ctx context.Context, what, text string, until time.Time) error {
-	key := fmt.Sprintf("login %s %x", what, sha256.Sum256([]byte(text)))
-	// Which forgets those that have ended: there are no more than logins at once.
-	if _, err := d.Store.Answer(ctx, key, d.Now()); err != nil && !fault.Is(err, fault.NotFound) {
-		return err
-	}
-	_, first, err := d.Store.PutAnswer(ctx, store.Answer{Key: key, Expires: until.Add(AttemptAge)})
+	first, err := d.remember(ctx, fmt.Sprintf("login %s %x", what, sha256.Sum256([]byte(text))), until.Add(AttemptAge))
 	if err == nil && !first {
 		return refuse(Expired, fmt.Errorf("the same %s was shown before", what))
 	}
 	return err
+}
+
+// remember notes something until a time; false: it is noted already. It forgets some of
+// what has ended, so that no more is noted than there are logins at once.
+func (d *Desk) remember(ctx context.Context, key string, until time.Time) (bool, error) {
+	_, err := d.Store.Answer(ctx, key, d.Now())
+	if err == nil || !fault.Is(err, fault.NotFound) {
+		return false, err
+	}
+	_, first, err := d.Store.PutAnswer(ctx, store.Answer{Key: key, Expires: until})
+	return first, err
 }
 
 // secret is that by which the provider knows Slipway.

@@ -12,7 +12,6 @@ import (
 	"github.com/slipway-cd/slipway/pkg/access/sso"
 	"github.com/slipway-cd/slipway/pkg/audit"
 	"github.com/slipway-cd/slipway/pkg/fault"
-	"github.com/slipway-cd/slipway/pkg/store"
 )
 
 const (
@@ -111,15 +110,7 @@ func (d *Desk) count(ctx context.Context, p sso.Provider, t Typed, c Claims, cou
 // happened so often within that time.
 func (d *Desk) note(ctx context.Context, what string, most int, long time.Duration) (bool, error) {
 	for n := range most {
-		key := wrongKey(what, n+1)
-		_, err := d.Store.Answer(ctx, key, d.Now()) // which forgets one that has ended
-		if err == nil {
-			continue
-		}
-		if !fault.Is(err, fault.NotFound) {
-			return false, err
-		}
-		_, first, err := d.Store.PutAnswer(ctx, store.Answer{Key: key, Expires: d.Now().Add(long)})
+		first, err := d.remember(ctx, wrongKey(what, n+1), d.Now().Add(long))
 		if err != nil || first {
 			return first, err
 		}
