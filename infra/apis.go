@@ -1,6 +1,9 @@
 package main
 
 import (
+	"maps"
+	"slices"
+
 	"github.com/aws/aws-cdk-go/awscdk/v2"
 	"github.com/aws/aws-cdk-go/awscdk/v2/awsapigatewayv2"
 	"github.com/aws/aws-cdk-go/awscdk/v2/awsapigatewayv2integrations"
@@ -27,8 +30,16 @@ func (c *Compute) requestLog(id, name string) *awsapigatewayv2.CfnStage_AccessLo
 // browsers ask for are the console's (web.Handler).
 var ofAPI = []string{"/v1/{proxy+}", "/schema/{proxy+}", "/oidc/{proxy+}", "/scim/{proxy+}", "/gateway/{proxy+}", "/healthz", "/openapi.json"}
 
+// logins are the paths at which people log in by identity providers.
+var logins = map[string][]awsapigatewayv2.HttpMethod{
+	"/v1/login":               {awsapigatewayv2.HttpMethod_GET},
+	"/v1/login/oidc/{proxy+}": {awsapigatewayv2.HttpMethod_GET, awsapigatewayv2.HttpMethod_POST},
+	"/v1/login/saml/{proxy+}": {awsapigatewayv2.HttpMethod_GET, awsapigatewayv2.HttpMethod_POST},
+}
+
 // httpAPI gives every request to the function api but deliveries, which are the
-// function webhooks', and pages, which are the function console's.
+// function webhooks', logins by providers, which are the function login's, and pages,
+// which are the function console's.
 func (c *Compute) httpAPI() {
 	c.http = awsapigatewayv2.NewHttpApi(c.Stack, jsii.String("HttpApi"), &awsapigatewayv2.HttpApiProps{
 		ApiName: jsii.String(c.cfg.name("api")), Description: jsii.String("Slipway's API"),
@@ -47,8 +58,16 @@ func (c *Compute) httpAPI() {
 	for _, path := range ofAPI {
 		c.http.AddRoutes(&awsapigatewayv2.AddRoutesOptions{Path: jsii.String(path), Methods: &[]awsapigatewayv2.HttpMethod{awsapigatewayv2.HttpMethod_GET}, Integration: api})
 	}
-	// The issuer of the tokens that clouds trust has this name.
-	c.functions["api"].AddEnvironment(jsii.String("SLIPWAY_URL"), c.url(), nil)
+	people := awsapigatewayv2integrations.NewHttpLambdaIntegration(jsii.String("Logins"), c.functions["login"].Function, nil)
+	for _, path := range slices.Sorted(maps.Keys(logins)) {
+		methods := logins[path]
+		c.http.AddRoutes(&awsapigatewayv2.AddRoutesOptions{Path: jsii.String(path), Methods: &methods, Integration: people})
+	}
+	// The issuer of the tokens that clouds trust has this name, and providers send
+	// browsers back to it.
+	for _, name := range []string{"api", "login"} {
+		c.functions[name].AddEnvironment(jsii.String("SLIPWAY_URL"), c.url(), nil)
+	}
 	stage, _ := c.http.DefaultStage().Node().DefaultChild().(awsapigatewayv2.CfnStage)
 	stage.SetAccessLogSettings(c.requestLog("HttpApiLog", "http"))
 	stage.SetDefaultRouteSettings(&awsapigatewayv2.CfnStage_RouteSettingsProperty{ThrottlingBurstLimit: jsii.Number(1000), ThrottlingRateLimit: jsii.Number(500)})

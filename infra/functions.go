@@ -27,6 +27,7 @@ func specs() []spec {
 		{name: "api", purpose: "answers the HTTP API", memory: 512, timeout: 29},
 		{name: "engine", purpose: "answers the state machine's tasks", memory: 512, timeout: 60},
 		{name: "webhooks", purpose: "takes in what Git hosts send to triggers", memory: 512, timeout: 29},
+		{name: "login", purpose: "logs people in by identity providers", memory: 512, timeout: 29},
 		{name: "policy", purpose: "evaluates governance policies", memory: 1024, timeout: 10, bare: true},
 		{name: "console", purpose: "gives browsers the console's pages", memory: 256, timeout: 10, bare: true},
 		{name: "connect", purpose: "lets delegates in", memory: 256, timeout: 10},
@@ -42,6 +43,8 @@ func (s spec) playbook() string {
 	switch s.name {
 	case "webhooks":
 		return "trigger-silent"
+	case "login":
+		return "nobody-logs-in"
 	case "policy":
 		return "policies-fail"
 	case "console":

@@ -99,6 +99,10 @@ func (c *Compute) permissions() {
 		case "notify":
 			f.allow("Table", []string{"dynamodb:GetItem", "dynamodb:BatchGetItem", "dynamodb:PutItem", "dynamodb:DeleteItem"}, table)
 			f.allow("Blobs", []string{"s3:GetObject"}, blobs)
+		case "login": // it saves users and sessions, and starts nothing
+			f.allow("Table", tableActions, table)
+			f.allow("Blobs", blobActions, blobs)
+			f.allow("Secrets", secretActions, c.state.Key.KeyArn())
 		default:
 			f.allow("Table", tableActions, table)
 			f.allow("Blobs", blobActions, blobs)

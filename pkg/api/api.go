@@ -39,7 +39,7 @@ type Config struct {
 	Issuer     *issuer.Issuer
 	Triggers   *firing.Service
 	GitOps     *mirror.Mirror
-	Login      *login.Desk         // logs people in by providers; nil: nobody can
+	Login      *login.Desk         // logs people in by providers; nil: that is served elsewhere
 	Hub        *Hub                // wakes delegates; the engine has the same one. nil: sockets are served elsewhere
 	Feed       *Feed               // tells of changed executions; the engine has the same one. nil: answers are sent whole
 	Intake     *Intake             // bounds the bodies that are read at once; nil: requests come whole, one at a time
@@ -117,6 +117,14 @@ func New(cfg Config) *Server {
 func NewWebhooks(cfg Config) *Server {
 	s := empty(cfg)
 	s.webhooks()
+	return s
+}
+
+// NewLogins makes a Server that logs people in by identity providers, and has no
+// other endpoint.
+func NewLogins(cfg Config) *Server {
+	s := empty(cfg)
+	loginProviders(s)
 	return s
 }
 

@@ -38,7 +38,7 @@ const (
 	secureAttempt, plainAttempt = "__Host-slipway-login", "slipway-login"
 )
 
-// logins logs people in by providers; Desk is nil where nobody can.
+// logins logs people in by providers; Desk is nil where that is served elsewhere.
 type logins struct {
 	*sessions
 
@@ -324,7 +324,9 @@ func attemptCookie(base, sealed string, seconds int) (http.Cookie, error) {
 	return cookie, err
 }
 
-func nobodyLogsIn() error { return fault.New(fault.Unsupported, "%s", login.NotOnAWS) }
+func nobodyLogsIn() error {
+	return fault.New(fault.Unsupported, "nobody logs in by an identity provider at this address")
+}
 
 func (s *logins) exchange(ctx context.Context, in *struct {
 	Provider string `path:"provider" maxLength:"128"`

@@ -8,6 +8,7 @@ import (
 	"github.com/slipway-cd/slipway/pkg/access/grants"
 	"github.com/slipway-cd/slipway/pkg/access/rbac"
 	"github.com/slipway-cd/slipway/pkg/access/right"
+	"github.com/slipway-cd/slipway/pkg/access/sso"
 	"github.com/slipway-cd/slipway/pkg/audit"
 	"github.com/slipway-cd/slipway/pkg/document"
 	"github.com/slipway-cd/slipway/pkg/entity"
@@ -101,13 +102,13 @@ func (c *Catalog) Join(ctx context.Context, account ref.Scope, document []byte, 
 	return made.Key, err
 }
 
-// loggable refuses what would count for nothing where nobody can log in by a
-// provider, and members of a group that a provider names.
-func loggable(noLogin string, d Draft, e *entity.Entity) error {
+// loggable refuses a directory where none can be asked, whose groups would be
+// nobody's, and members of a group that a provider names.
+func loggable(noDirectory string, d Draft, e *entity.Entity) error {
 	linked := e.UserGroup != nil && e.UserGroup.Link.Provider != ""
-	if noLogin != "" && (linked || e.Kind == ref.LoginProvider) {
-		return fault.New(fault.Invalid, "%s", noLogin).With(fault.Detail{
-			File: d.File, Line: e.Doc.Line, Column: e.Doc.Column, Severity: "error", Code: "UNSUPPORTED", Message: noLogin,
+	if p := e.LoginProvider; p != nil && p.Type == sso.LDAP && noDirectory != "" {
+		return fault.New(fault.Invalid, "%s", noDirectory).With(fault.Detail{
+			File: d.File, Line: e.Doc.Line, Column: e.Doc.Column, Severity: "error", Code: "UNSUPPORTED", Message: noDirectory,
 		})
 	}
 	if linked && len(e.UserGroup.Users) > 0 {

@@ -89,23 +89,27 @@ func TestAnAdministratorStaysWhoeverIsRemovedMeanwhile(t *testing.T) {
 	}
 }
 
-// Where nobody can log in by a provider none is saved, alone or with others.
-func TestNoProviderIsSavedWhereNobodyLogsIn(t *testing.T) {
+// Where no directory can be asked none is saved, alone or with others; other
+// providers are.
+func TestNoDirectoryIsSavedWhereNoneCanBeAsked(t *testing.T) {
 	t.Parallel()
-	const why = "nobody logs in here"
+	const why = "no directory is asked here"
 	account := ref.Scope{Account: "acme"}
-	c := catalog.New(catalog.Config{Store: opened(t), Options: builtin.Options(ref.Scope{}), Now: time.Now, NoLogin: why})
-	for _, doc := range []string{
-		"loginProvider: {identifier: corp, name: Corp, type: OIDC, issuer: 'https://login.example.com', clientId: slipway}",
-		"userGroup: {identifier: devs, name: Devs, ssoLinked: true, linkedSsoId: corp, linkedSsoType: OIDC, ssoGroupId: devs}",
-	} {
+	c := catalog.New(catalog.Config{Store: opened(t), Options: builtin.Options(ref.Scope{}), Now: time.Now, NoDirectory: why})
+	save := func(doc string) map[string]error {
 		d := catalog.Draft{File: "it.yaml", Scope: account, YAML: []byte(doc), Version: catalog.AnyVersion}
 		_, alone := c.Save(t.Context(), d, audit.Author{Actor: "me"})
 		_, among := c.SaveAll(t.Context(), []catalog.Draft{d}, audit.Author{Actor: "me"})
-		for how, err := range map[string]error{"alone": alone, "in a set": among} {
-			if !fault.Is(err, fault.Invalid) || !strings.Contains(fault.Told(err), why) {
-				t.Errorf("%s %s: %v", doc, how, err)
-			}
+		return map[string]error{"alone": alone, "in a set": among}
+	}
+	for how, err := range save("loginProvider: {identifier: dir, name: Directory, type: LDAP, host: ldap.example.com, useSSL: true, bindDN: 'cn=x', bindPasswordRef: idp, userQueries: [{baseDN: 'dc=x'}]}") {
+		if !fault.Is(err, fault.Invalid) || !strings.Contains(fault.Told(err), why) {
+			t.Errorf("a directory %s: %v", how, err)
+		}
+	}
+	for how, err := range save("loginProvider: {identifier: corp, name: Corp, type: OIDC, issuer: 'https://login.example.com', clientId: slipway}") {
+		if err != nil {
+			t.Errorf("another provider %s: %v", how, err)
 		}
 	}
 }

@@ -30,8 +30,8 @@ type Config struct {
 	Now     func() time.Time
 	// Policies are asked before a save; nil: there are none, and none can be saved.
 	Policies *judge.Judge
-	// NoLogin says why nobody can log in by a provider here; empty: people can.
-	NoLogin string
+	// NoDirectory says why no LDAP directory can be asked here; empty: one can.
+	NoDirectory string
 	// Saved is told of what was saved or deleted, once it is; nil: nobody is.
 	Saved func(ctx context.Context, keys ...store.EntityKey) error
 }
@@ -186,7 +186,7 @@ func (c *Catalog) fitted(ctx context.Context, r reading, saved Find) (prepared, 
 	if err := allowed(ctx, d, p); err != nil {
 		return prepared{}, err
 	}
-	if err := loggable(c.NoLogin, d, e); err != nil {
+	if err := loggable(c.NoDirectory, d, e); err != nil {
 		return prepared{}, err
 	}
 	if d.Version != AnyVersion && d.Version != p.stored.Version {

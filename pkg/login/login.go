@@ -83,8 +83,8 @@ type Config struct {
 	Log *slog.Logger
 }
 
-// NotOnAWS is why no provider can be saved where Slipway runs on AWS.
-const NotOnAWS = "people can't log in by an identity provider where Slipway runs on AWS yet, so that this would count for nothing; they use tokens there, see docs/access.md"
+// NoDirectoryOnAWS is why no LDAP directory can be saved where Slipway runs on AWS.
+const NoDirectoryOnAWS = "an LDAP directory can't be asked where Slipway runs on AWS: no function has a way into its network; take a provider that speaks OpenID Connect or SAML, see docs/access.md"
 
 // Desk logs people in.
 type Desk struct {

@@ -44,6 +44,9 @@ func (Password) GoString() string { return "****" }
 // Check logs somebody in whose password a directory takes. Who there isn't gets the
 // same answer, after about the same time.
 func (d *Desk) Check(ctx context.Context, provider string, t Typed) (Person, error) {
+	if d.Directory == nil {
+		return Person{}, fault.New(fault.Unsupported, "%s", NoDirectoryOnAWS)
+	}
 	p, made, err := d.speaking(ctx, sso.LDAP, provider)
 	if err != nil {
 		return Person{}, err

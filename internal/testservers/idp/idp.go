@@ -14,6 +14,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"maps"
+	"net"
 	"net/http"
 	"net/http/httptest"
 	"net/url"
@@ -68,6 +69,25 @@ type grant struct{ client, redirect, challenge, nonce string }
 // New starts a provider.
 func New(tb testing.TB) *Provider {
 	tb.Helper()
+	p, server := unstarted(tb)
+	server.Start()
+	p.URL = server.URL
+	return p
+}
+
+// NewAt starts one that others reach by TLS at a listener, which ends with it.
+func NewAt(tb testing.TB, l net.Listener) *Provider {
+	tb.Helper()
+	p, server := unstarted(tb)
+	_ = server.Listener.Close() // its own, on loopback
+	server.Listener = l
+	server.Start()
+	p.URL = "https://" + l.Addr().String()
+	return p
+}
+
+func unstarted(tb testing.TB) (*Provider, *httptest.Server) {
+	tb.Helper()
 	p := &Provider{tb: tb, now: time.Now, codes: map[string]grant{}, Asked: map[string]int{}}
 	p.Rotate(jose.ES256)
 	mux := http.NewServeMux()
@@ -77,15 +97,14 @@ func New(tb testing.TB) *Provider {
 	mux.HandleFunc("POST /device", p.device)
 	mux.HandleFunc("GET /userinfo", func(w http.ResponseWriter, _ *http.Request) { answer(w, 200, p.userInfo()) })
 	mux.HandleFunc("GET /jwks", p.keys)
-	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+	server := httptest.NewUnstartedServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		p.mu.Lock()
 		p.Asked[r.URL.Path]++
 		p.mu.Unlock()
 		mux.ServeHTTP(w, r)
 	}))
 	tb.Cleanup(server.Close)
-	p.URL = server.URL
-	return p
+	return p, server
 }
 
 func (p *Provider) set(f func()) {

@@ -15,6 +15,7 @@ import (
 	"fmt"
 	"html/template"
 	"math/big"
+	"net"
 	"net/http"
 	"net/http/httptest"
 	"net/url"
@@ -61,18 +62,36 @@ type Provider struct {
 // New starts a provider.
 func New(tb testing.TB) *Provider {
 	tb.Helper()
+	p, server := unstarted(tb)
+	server.Start()
+	p.URL = server.URL
+	return p
+}
+
+// NewAt starts one that others reach by TLS at a listener, which ends with it.
+func NewAt(tb testing.TB, l net.Listener) *Provider {
+	tb.Helper()
+	p, server := unstarted(tb)
+	_ = server.Listener.Close() // its own, on loopback
+	server.Listener = l
+	server.Start()
+	p.URL = "https://" + l.Addr().String()
+	return p
+}
+
+func unstarted(tb testing.TB) (*Provider, *httptest.Server) {
+	tb.Helper()
 	p := &Provider{tb: tb, now: time.Now, asked: map[string]int{}}
 	p.key, p.own = Key(tb)
 	mux := http.NewServeMux()
 	mux.HandleFunc("GET /metadata", func(w http.ResponseWriter, _ *http.Request) { _, _ = w.Write([]byte(p.Metadata())) })
 	mux.HandleFunc("GET /sso", p.sso)
-	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+	server := httptest.NewUnstartedServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		p.set(func() { p.asked[r.URL.Path]++ })
 		mux.ServeHTTP(w, r)
 	}))
 	tb.Cleanup(server.Close)
-	p.URL = server.URL
-	return p
+	return p, server
 }
 
 // Key makes a key and its certificate.

@@ -30,6 +30,7 @@ import (
 	s3blob "github.com/slipway-cd/slipway/pkg/blob/s3"
 	"github.com/slipway-cd/slipway/pkg/engine"
 	"github.com/slipway-cd/slipway/pkg/issuer"
+	"github.com/slipway-cd/slipway/pkg/login"
 	"github.com/slipway-cd/slipway/pkg/mail"
 	"github.com/slipway-cd/slipway/pkg/policy/remote"
 	kmskey "github.com/slipway-cd/slipway/pkg/secret/kms"
@@ -46,7 +47,7 @@ type Config struct {
 	KMSKey   string // ARN of the key under which secrets are kept
 	Machine  string // ARN of the node state machine
 	EventBus string // of EventBridge, for Slipway's own events
-	URL      string // of the HTTP API; only the function api signs tokens, and has it
+	URL      string // of the HTTP API; only the functions api, which signs tokens, and login have it
 	Socket   string // endpoint of the WebSocket API, https:// with the stage
 	Policy   string // name of the function that evaluates policies
 	Mail     mail.Setting
@@ -110,8 +111,8 @@ type Parts struct {
 	cfg   Config
 }
 
-// New makes the parts.
-func New(ctx context.Context, cfg Config) (*Parts, error) {
+// New makes the parts. With, unless nil, adds what only one function has.
+func New(ctx context.Context, cfg Config, with func(*plane.Parts)) (*Parts, error) {
 	log, err := cfg.Logger()
 	if err != nil {
 		return nil, err
@@ -134,13 +135,16 @@ func New(ctx context.Context, cfg Config) (*Parts, error) {
 	gateway := apigatewaymanagementapi.NewFromConfig(sdk, func(o *apigatewaymanagementapi.Options) {
 		o.BaseEndpoint = awssdk.String(cfg.Socket)
 	})
-	p := plane.New(plane.Parts{
+	parts := plane.Parts{
 		Store: st.Store, Runner: stepfunctions.New(sfn.NewFromConfig(sdk), cfg.Machine), Waker: socket.NewWaker(st.Connections, gateway, time.Now, log),
 		Master: master, URL: cfg.URL, Socket: address, Poll: 5 * time.Minute, // each poll is billed
 		Mail: mailServer, Limits: cfg.Limits, Version: cfg.Version, Log: log,
-		Policies: remote.New(lambda.NewFromConfig(sdk), cfg.Policy),
-	})
-	return &Parts{Plane: p, Store: st, Log: log, sdk: sdk, cfg: cfg}, nil
+		Policies: remote.New(lambda.NewFromConfig(sdk), cfg.Policy), NoDirectory: login.NoDirectoryOnAWS,
+	}
+	if with != nil {
+		with(&parts)
+	}
+	return &Parts{Plane: plane.New(parts), Store: st, Log: log, sdk: sdk, cfg: cfg}, nil
 }
 
 // NewStore makes the store alone.

@@ -46,6 +46,14 @@ func Webhooks(p *plane.Plane) lambda.Handler {
 	return lambda.NewHandler(inTime(httpadapter.NewV2(api.NewWebhooks(served(p))).ProxyWithContext))
 }
 
+// Logins answers the requests of the HTTP API by which people log in at identity
+// providers.
+func Logins(p *plane.Plane) lambda.Handler {
+	cfg := served(p)
+	cfg.Login = p.Login
+	return lambda.NewHandler(inTime(httpadapter.NewV2(api.NewLogins(cfg)).ProxyWithContext))
+}
+
 // answering is what is kept of a function's time for saying that it is over.
 const answering = time.Second
 

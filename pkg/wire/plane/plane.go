@@ -72,11 +72,13 @@ type Parts struct {
 	// GitOpsEvery is between the reports of a GitOps agent, and between its
 	// questions; 0: 10 s and 30 s.
 	GitOpsEvery time.Duration
-	// Login asks identity providers; nil: people can't log in by one.
-	Login  *login.Protocols
-	Mail   *mail.Server    // nil: no mail can be sent
-	Limits engine.Limits   // on executions at the same time
-	Trace  *trace.Recorder // nil makes no spans
+	// Login asks identity providers; nil: others do it.
+	Login *login.Protocols
+	// NoDirectory says why no LDAP directory can be asked; empty: one can.
+	NoDirectory string
+	Mail        *mail.Server    // nil: no mail can be sent
+	Limits      engine.Limits   // on executions at the same time
+	Trace       *trace.Recorder // nil makes no spans
 	// Policies evaluates governance policies; nil: none can be saved.
 	Policies policy.Engine
 	Version  string
@@ -95,7 +97,7 @@ type Plane struct {
 	Issuer     *issuer.Issuer
 	Triggers   *firing.Service
 	GitOps     *mirror.Mirror
-	Login      *login.Desk // nil: people can't log in by a provider
+	Login      *login.Desk // nil: others log people in by providers
 	Repair     *repair.Repairer
 	Feed       *feed.Reader
 	Notifier   *notify.Notifier
@@ -141,7 +143,7 @@ func New(p Parts) *Plane {
 	})
 	gitOps := mirror.New(mirror.Config{Store: p.Store, Secret: keeper, Options: documents, ReportMin: p.GitOpsEvery, PollEvery: p.GitOpsEvery, Quiet: p.Poll, News: p.Waker.News, Now: time.Now})
 	leaves := login.Leaves{Store: p.Store, Now: time.Now}
-	saved := catalog.New(catalog.Config{Store: p.Store, Secret: keeper, Options: documents, Policies: policies, Now: time.Now, NoLogin: noLogin(p), Saved: func(ctx context.Context, keys ...store.EntityKey) error {
+	saved := catalog.New(catalog.Config{Store: p.Store, Secret: keeper, Options: documents, Policies: policies, Now: time.Now, NoDirectory: p.NoDirectory, Saved: func(ctx context.Context, keys ...store.EntityKey) error {
 		return errors.Join(gitOps.Saved(ctx, keys...), leaves.Saved(ctx, keys...))
 	}})
 	var desk *login.Desk
@@ -163,14 +165,6 @@ func New(p Parts) *Plane {
 		}),
 		Feed: feed.NewReader(p.Store.Executions, handler.Reader.Plan),
 	}
-}
-
-// noLogin is why nobody can log in by a provider.
-func noLogin(p Parts) string {
-	if p.Login == nil {
-		return login.NotOnAWS
-	}
-	return ""
 }
 
 // Timing is what delegates are told of the times that they keep.
