@@ -101,6 +101,7 @@ func (c *Compute) permissions() {
 			f.allow("Blobs", []string{"s3:GetObject"}, blobs)
 		case "login": // it saves users and sessions, and starts nothing
 			f.allow("Table", tableActions, table)
+			f.allow("Lists", []string{"dynamodb:Query"}, index("1")) // sessions of the account
 			f.allow("Blobs", blobActions, blobs)
 			f.allow("Secrets", secretActions, c.state.Key.KeyArn())
 		default:

@@ -25,7 +25,7 @@ func BenchmarkColdStart(b *testing.B) {
 		b.Fatalf("%v\n%s", err, out)
 	}
 	binaries := map[string]string{"empty": empty}
-	for _, name := range []string{"api", "engine", "connect", "events", "sweeper", "webhooks", "feed", "notify"} {
+	for _, name := range []string{"api", "engine", "connect", "events", "sweeper", "webhooks", "login", "feed", "notify"} {
 		binaries[name] = filepath.Join(dir, name)
 	}
 	for name, binary := range binaries {

@@ -129,7 +129,7 @@ func TestPeopleLogInOnAWS(t *testing.T) {
 	if entered.to != "/o/default" {
 		t.Fatalf("the login ends at %+v", entered)
 	}
-	opens(t, a, entered.cookie(t, "__Host-slipway"), "ada@example.com")
+	opens(t, a, entered.cookie(t, "__Host-slipway"), "ada_example_com")
 	if again := v.open(asked.to, nil, kept); again.to != "/login?failed=expired" {
 		t.Errorf("the same login again ends at %+v", again)
 	}
@@ -149,7 +149,7 @@ func TestPeopleLogInOnAWS(t *testing.T) {
 		t.Errorf("who posts what a provider says is logged in by it: %+v", posted)
 	}
 	entered = v.open(a.URL+posted.to, nil, begun.cookie(t, "__Host-slipway-login"))
-	opens(t, a, entered.cookie(t, "__Host-slipway"), "sam@example.com")
+	opens(t, a, entered.cookie(t, "__Host-slipway"), "sam_example_com")
 
 	var made struct{ Secret string }
 	if err := account.Call(t.Context(), "POST", "/v1/login/oidc/corp/exchange", map[string]string{"idToken": corp.IDToken(idp.CLIClientID, "")}, &made); err != nil || made.Secret == "" {
@@ -164,9 +164,9 @@ func TestPeopleLogInOnAWS(t *testing.T) {
 }
 
 // opens asks the API who has a session, and for something that the group may see.
-func opens(t *testing.T, a *e2e.AWS, session *http.Cookie, mail string) {
+func opens(t *testing.T, a *e2e.AWS, session *http.Cookie, user string) {
 	t.Helper()
-	for path, want := range map[string]string{"/v1/whoami": mail, "/v1/entities/loginProvider": "Corp"} {
+	for path, want := range map[string]string{"/v1/whoami": user, "/v1/entities/loginProvider": "Corp"} {
 		ctx, cancel := context.WithTimeout(t.Context(), e2e.Patience)
 		r, err := http.NewRequestWithContext(ctx, http.MethodGet, a.URL+path, nil)
 		if err != nil {
@@ -184,7 +184,7 @@ func opens(t *testing.T, a *e2e.AWS, session *http.Cookie, mail string) {
 		_ = resp.Body.Close()
 		cancel()
 		if err != nil || resp.StatusCode != http.StatusOK || !strings.Contains(string(body), want) {
-			t.Errorf("%s for %s: %s %s (%v)", path, mail, resp.Status, body, err)
+			t.Errorf("%s for %s: %s %s (%v)", path, user, resp.Status, body, err)
 		}
 	}
 }
