@@ -77,8 +77,8 @@ type OfLink struct {
 	Link string `path:"link" maxLength:"4096"`
 }
 
-// LinkedApproval is what a link asks.
-type LinkedApproval struct {
+// linkedApproval is what a link asks.
+type linkedApproval struct {
 	Pipeline  string               `json:"pipeline"`
 	Execution string               `json:"execution"`
 	Node      plan.NodeID          `json:"node"`
@@ -89,19 +89,19 @@ type LinkedApproval struct {
 	Values    map[string]string    `json:"values" doc:"The inputs as they are now, by name"`
 }
 
-func (s *steering) readLink(ctx context.Context, in *OfLink) (*struct{ Body LinkedApproval }, error) {
+func (s *steering) readLink(ctx context.Context, in *OfLink) (*struct{ Body linkedApproval }, error) {
 	l, err := s.Executions.ReadLink(ctx, in.Link)
 	if err != nil {
 		return nil, err
 	}
-	return &struct{ Body LinkedApproval }{LinkedApproval{
+	return &struct{ Body linkedApproval }{linkedApproval{
 		Pipeline: l.Execution.Name, Execution: l.Execution.ID, Node: l.Node, Message: l.Approval.Message,
 		Approver: l.Link.Approver, ExpiresAt: l.Link.Expires, Inputs: list(l.Approval.Inputs), Values: l.Approval.Values(),
 	}}, nil
 }
 
-// LinkAnswer is the body of an answer by a link.
-type LinkAnswer struct {
+// linkAnswer is the body of an answer by a link.
+type linkAnswer struct {
 	Action   string            `json:"action" enum:"APPROVE,REJECT"`
 	Comments string            `json:"comments,omitempty" maxLength:"4096"`
 	Inputs   map[string]string `json:"inputs,omitempty" doc:"Values of the approver's inputs by name"`
@@ -109,7 +109,7 @@ type LinkAnswer struct {
 
 func (s *steering) answerLink(ctx context.Context, in *struct {
 	OfLink
-	Body LinkAnswer
+	Body linkAnswer
 }) (*nothing, error) {
 	return nil, s.Executions.AnswerLink(ctx, in.Link, execution.ApprovalAnswer{
 		Action: in.Body.Action, Comments: in.Body.Comments, Inputs: in.Body.Inputs, By: audit.Author{Request: requestID(ctx)},

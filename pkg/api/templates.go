@@ -28,12 +28,12 @@ type ResolvedEntity struct {
 	EntityKey
 	Version   int64          `json:"version"`
 	YAML      string         `json:"yaml" doc:"A line that a template brought ends with its name, its version and its line there"`
-	Templates []TemplateUse  `json:"templates" nullable:"false" doc:"Outer before inner"`
+	Templates []templateUse  `json:"templates" nullable:"false" doc:"Outer before inner"`
 	Findings  []fault.Detail `json:"findings" nullable:"false" doc:"What would stop a run"`
 }
 
-// TemplateUse is a place that links to a template.
-type TemplateUse struct {
+// templateUse is a place that links to a template.
+type templateUse struct {
 	Path     string `json:"path" doc:"Of the node that is made of it"`
 	Line     int    `json:"line" doc:"Of the link, in the document or in the template that has it"`
 	Column   int    `json:"column"`
@@ -84,10 +84,10 @@ func (s *documents) getResolved(ctx context.Context, in *OfEntity) (*struct{ Bod
 		return nil, err
 	}
 	out := ResolvedEntity{
-		EntityKey: keyOf(r.Entity.Key), Version: r.Entity.Version, YAML: string(r.YAML), Templates: []TemplateUse{}, Findings: list(r.Findings),
+		EntityKey: keyOf(r.Entity.Key), Version: r.Entity.Version, YAML: string(r.YAML), Templates: []templateUse{}, Findings: list(r.Findings),
 	}
 	for _, u := range r.Uses {
-		out.Templates = append(out.Templates, TemplateUse{
+		out.Templates = append(out.Templates, templateUse{
 			Path: u.Path, Line: u.At.Line, Column: u.At.Column, In: strings.TrimPrefix(u.At.File, "template "),
 			Template: u.String(), Stable: u.Stable(), Version: u.Revision,
 		})

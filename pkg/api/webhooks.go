@@ -167,8 +167,8 @@ func (s *Server) deliverCustom(ctx context.Context, in *struct {
 	}))
 }
 
-// Listened is the answer to an event for steps.
-type Listened struct {
+// listened is the answer to an event for steps.
+type listened struct {
 	ID    string         `json:"eventCorrelationId" doc:"The delivery's id"`
 	Steps []engine.Heard `json:"steps" nullable:"false" doc:"Those that were waiting for events"`
 }
@@ -179,7 +179,7 @@ func (s *Server) deliverEvent(ctx context.Context, in *struct {
 	Account string `query:"accountIdentifier" maxLength:"128" doc:"The account; there is but one"`
 	Org     string `query:"orgIdentifier" required:"true" maxLength:"128"`
 	Project string `query:"projectIdentifier" required:"true" maxLength:"128"`
-}) (*struct{ Body Listened }, error) {
+}) (*struct{ Body listened }, error) {
 	if in.Account != "" && in.Account != s.Triggers.Account {
 		return nil, notFound("no account %q; the one here is %q", in.Account, s.Triggers.Account)
 	}
@@ -191,7 +191,7 @@ func (s *Server) deliverEvent(ctx context.Context, in *struct {
 	if err != nil {
 		return nil, err
 	}
-	out := &struct{ Body Listened }{Listened{ID: l.ID, Steps: l.Steps}}
+	out := &struct{ Body listened }{listened{ID: l.ID, Steps: l.Steps}}
 	if out.Body.Steps == nil {
 		out.Body.Steps = []engine.Heard{}
 	}
