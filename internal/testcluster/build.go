@@ -203,7 +203,7 @@ func (b *builder) kubernetes(ctx context.Context, missing []source) error {
 	// Without these the API server calls itself v0.0.0, and clients that look at its version stop there.
 	const pkg = "k8s.io/component-base/version."
 	flags := fmt.Sprintf("-s -w -X %sgitVersion=%s -X %sgitMajor=%s -X %sgitMinor=%s", pkg, version, pkg, major, pkg, minor)
-	return b.goRun(ctx, dir, append([]string{"build", "-trimpath", "-ldflags", flags, "-o", b.bin + "/"}, paths...)...)
+	return b.goRun(ctx, dir, append([]string{"build", "-ldflags", flags, "-o", b.bin + "/"}, paths...)...)
 }
 
 func (b *builder) etcd(ctx context.Context, missing []source) error {
@@ -212,7 +212,7 @@ func (b *builder) etcd(ctx context.Context, missing []source) error {
 		return nil
 	}
 	return b.goRun(ctx, filepath.Join(b.root, etcdModule),
-		append([]string{"build", "-trimpath", "-ldflags", "-s -w", "-o", filepath.Join(b.bin, "etcd")}, paths...)...)
+		append([]string{"build", "-ldflags", "-s -w", "-o", filepath.Join(b.bin, "etcd")}, paths...)...)
 }
 
 // stages joins kwok's own rules: nodes and pods are ready at once, claims get a volume. They are
