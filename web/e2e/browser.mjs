@@ -8,7 +8,8 @@ import { start } from "./server.mjs";
 
 const axe = readFileSync(createRequire(import.meta.url).resolve("axe-core/axe.min.js"), "utf8");
 
-async function launch() {
+/** launch starts a browser. */
+export async function launch() {
   const executablePath =
     process.env.CHROMIUM ??
     ["/usr/bin/chromium", "/usr/bin/chromium-browser", "/usr/bin/google-chrome"].find(existsSync);

@@ -1,6 +1,6 @@
 // What the browser is driven against: a real "slipway serve" over a new data folder, and what has run there.
 import { spawn } from "node:child_process";
-import { mkdtempSync, readFileSync, rmSync } from "node:fs";
+import { cpSync, mkdtempSync, readFileSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
@@ -16,9 +16,10 @@ const stage = (id, steps) =>
 export const pipeline = (id, stages) => `pipeline: {name: ${id}, identifier: ${id}, stages: [${stages.join(",")}]}\n`;
 export { script, stage };
 
-/** start runs a server; its URL and token are in what it gives. */
-export async function start() {
+/** start runs a server; its URL and token are in what it gives. It begins with a copy of the folder, if one is named. */
+export async function start(from) {
   const home = mkdtempSync(join(tmpdir(), "slipway-console-"));
+  if (from) cpSync(from, home, { recursive: true });
   const env = { PATH: process.env.PATH, HOME: home, XDG_CONFIG_HOME: join(home, "config") };
   const child = spawn(
     program,
@@ -63,13 +64,15 @@ export async function start() {
         if (e.endedAt) return e;
       }
     },
-    async stop() {
+    /** stop ends it; its data are gone, unless a folder is named that keeps them. */
+    async stop(keep) {
       if (child.exitCode === null) {
         child.removeAllListeners("exit");
         const over = new Promise((resolve) => child.on("exit", resolve));
         child.kill("SIGTERM");
         await over;
       }
+      if (keep) cpSync(home, keep, { recursive: true });
       rmSync(home, { recursive: true, force: true });
     },
     child,
