@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"context"
 	"encoding/json"
+	"slices"
 	"time"
 
 	"github.com/slipway-cd/slipway/pkg/engine"
@@ -26,6 +27,7 @@ type Log struct {
 	Attempt  int       `json:"attempt" doc:"The attempt that the lines are of"`
 	Attempts int       `json:"attempts" doc:"How many attempts there are by now"`
 	Lines    []LogLine `json:"lines" nullable:"false"`
+	First    int       `json:"first,omitempty" doc:"The number of the first line, from 1; with tail alone"`
 	Next     int64     `json:"next" doc:"Where the next part begins"`
 	Ended    bool      `json:"ended" doc:"Nothing will follow"`
 }
@@ -41,18 +43,28 @@ const (
 	logRead = 16
 )
 
+// ofLog says which part of a log is wanted.
+type ofLog struct {
+	attempt, tail int
+	from          int64
+}
+
 func (s *steering) readLog(ctx context.Context, in *struct {
 	OfNode
 	Attempt int   `query:"attempt" minimum:"0" doc:"1 is the first; none means the latest"`
 	From    int64 `query:"from" minimum:"0" doc:"next of the part before; none for the beginning"`
+	Tail    int   `query:"tail" minimum:"0" maximum:"1000" doc:"So many lines at the end instead, of 2 MiB at most; what is written later begins at next"`
 	Wait    int   `query:"wait" minimum:"0" maximum:"60" doc:"Wait so many seconds for lines, unless the log has ended"`
 }) (*struct{ Body Log }, error) {
+	if in.Tail > 0 && in.From > 0 {
+		return nil, invalid("tail and from are both given; a part of a log begins somewhere, or it is the end")
+	}
 	changed, stop := s.Feed.Follow(in.ID)
 	defer stop()
 	deadline := time.NewTimer(time.Duration(in.Wait) * time.Second)
 	defer deadline.Stop()
 	for waiting := in.Wait > 0; ; {
-		log, err := s.logNow(ctx, in.OfNode, in.Attempt, in.From)
+		log, err := s.logNow(ctx, in.OfNode, ofLog{in.Attempt, in.Tail, in.From})
 		if err != nil || !waiting || log.Ended || len(log.Lines) > 0 {
 			return &struct{ Body Log }{log}, err
 		}
@@ -67,7 +79,7 @@ func (s *steering) readLog(ctx context.Context, in *struct {
 }
 
 // logNow reads what there is of a log in the turn of the reader's project.
-func (s *steering) logNow(ctx context.Context, of OfNode, attempt int, from int64) (Log, error) {
+func (s *steering) logNow(ctx context.Context, of OfNode, wanted ofLog) (Log, error) {
 	leave, err := s.Work.enter(ctx)
 	if err != nil {
 		return Log{}, err
@@ -78,31 +90,86 @@ func (s *steering) logNow(ctx context.Context, of OfNode, attempt int, from int6
 	if err != nil {
 		return Log{}, err
 	}
-	return s.logOf(ctx, of.ID, n, attempt, from)
+	return s.logOf(ctx, of.ID, n, wanted)
 }
 
-func (s *steering) logOf(ctx context.Context, id string, n *execution.TreeNode, attempt int, from int64) (Log, error) {
+func (s *steering) logOf(ctx context.Context, id string, n *execution.TreeNode, wanted ofLog) (Log, error) {
+	attempt := wanted.attempt
 	if attempt == 0 {
 		attempt = max(n.Attempt, 1)
 	}
-	out := Log{Node: string(n.ID), Attempt: attempt, Attempts: n.Attempt, Lines: []LogLine{}, Next: from}
+	out := Log{Node: string(n.ID), Attempt: attempt, Attempts: n.Attempt, Lines: []LogLine{}, Next: wanted.from}
+	read := s.logPart
+	if wanted.tail > 0 {
+		out.Next = 0
+		read = func(ctx context.Context, stream string, out *Log) (bool, error) {
+			return true, s.logTail(ctx, stream, wanted.tail, out)
+		}
+	}
+	all, err := read(ctx, engine.LogStream(id, n.ID, attempt), &out)
+	out.Ended = all && (n.Status.Terminal() || n.Attempt > attempt)
+	return out, err
+}
+
+// logPart reads what an answer has room for, from its next on. all: nothing is
+// left of what there is.
+func (s *steering) logPart(ctx context.Context, stream string, out *Log) (all bool, err error) {
 	read, size := 0, 0
 	for more := true; more; {
-		chunks, err := s.Store.ReadLog(ctx, engine.LogStream(id, n.ID, attempt), out.Next, logRead)
+		chunks, err := s.Store.ReadLog(ctx, stream, out.Next, logRead)
 		if err != nil {
-			return Log{}, err
+			return false, err
 		}
 		for _, c := range chunks {
 			if read, size = read+1, size+len(c.Data); size > logBytes && read > 1 || read > logChunks {
-				return out, nil
+				return false, nil
 			}
 			out.Lines = append(out.Lines, linesOf(c)...)
 			out.Next = c.Number + 1
 		}
 		more = len(chunks) == logRead
 	}
-	out.Ended = n.Status.Terminal() || n.Attempt > attempt
-	return out, nil
+	return true, nil
+}
+
+// logTail reads a log's last lines. The chunks before them are read, too, for
+// their lines to be counted, but not their lines.
+func (s *steering) logTail(ctx context.Context, stream string, tail int, out *Log) error {
+	var last []store.LogChunk // with enough lines, if there are, and no more chunks than that takes
+	var lines []int           // of each
+	total, kept, size := 0, 0, 0
+	for more := true; more; {
+		chunks, err := s.Store.ReadLog(ctx, stream, out.Next, logRead)
+		if err != nil {
+			return err
+		}
+		for _, c := range chunks {
+			n := linesIn(c)
+			last, lines = append(last, c), append(lines, n)
+			total, kept, size = total+n, kept+n, size+len(c.Data)
+			for len(last) > 1 && (kept-lines[0] >= tail || size > logBytes) {
+				kept, size = kept-lines[0], size-len(last[0].Data)
+				last, lines = slices.Delete(last, 0, 1), lines[1:]
+			}
+			out.Next = c.Number + 1
+		}
+		more = len(chunks) == logRead
+	}
+	for _, c := range last {
+		out.Lines = append(out.Lines, linesOf(c)...)
+	}
+	out.Lines = out.Lines[max(0, len(out.Lines)-tail):]
+	out.First = total - len(out.Lines) + 1
+	return nil
+}
+
+// linesIn is how many lines linesOf makes of a chunk.
+func linesIn(c store.LogChunk) int {
+	n := bytes.Count(c.Data, []byte("\n"))
+	if len(c.Data) > 0 && c.Data[len(c.Data)-1] != '\n' {
+		n++
+	}
+	return n
 }
 
 // linesOf reads a chunk. A line that isn't one, as a delegate could store before

@@ -48,8 +48,9 @@ const (
 	// watchPause is the least time between two looks at an execution; bursts
 	// of changes are seen at once.
 	watchPause = 50 * time.Millisecond
-	// watchRest is how many times as long as a look took the pause after it is, at
-	// least: whoever watches a large execution doesn't keep a processor busy.
+	// watchRest is how many times as long as a look took there is no other after
+	// it, at least: whoever watches a large execution doesn't keep a processor busy,
+	// and sees at once what changes after a while.
 	watchRest = 4
 	// watchPeriod is the longest: it finds changes that another process made,
 	// and keeps idle connections open.
@@ -99,9 +100,9 @@ func (s *steering) follow(ctx context.Context, stream *eventStream, tree Executi
 		stream.send(eventPoll, pollAgain{Seconds: pollSeconds})
 		return stream.flush()
 	}
-	pause := watchPause
+	var rested time.Time
 	for status := tree.Status; !tree.Status.Terminal(); status = tree.Status {
-		if !await(ctx, changed, pause) {
+		if !await(ctx, changed, rested) {
 			return nil
 		}
 		if err := access.Recheck(ctx, s.Store.Keys, caller(ctx), s.Now()); err != nil {
@@ -115,7 +116,7 @@ func (s *steering) follow(ctx context.Context, stream *eventStream, tree Executi
 		if tree, err = s.look(ctx, tree.ID); err != nil {
 			return err
 		}
-		pause = max(watchPause, min(watchRest*time.Since(begun), watchPeriod))
+		rested = time.Now().Add(min(watchRest*time.Since(begun), watchPeriod))
 		now, nodes := seen.look(tree.Root)
 		others := !now.of(seen)
 		seen = now
@@ -142,8 +143,9 @@ func (s *steering) look(ctx context.Context, id string) (ExecutionTree, error) {
 	return s.tree(ctx, id, execution.Part{})
 }
 
-// await waits for the next look at an execution; false when there is none.
-func await(ctx context.Context, changed <-chan struct{}, least time.Duration) bool {
+// await waits for the next look at an execution, which isn't before rested; false
+// when there is none.
+func await(ctx context.Context, changed <-chan struct{}, rested time.Time) bool {
 	period := time.NewTimer(watchPeriod)
 	defer period.Stop()
 	select {
@@ -156,7 +158,7 @@ func await(ctx context.Context, changed <-chan struct{}, least time.Duration) bo
 			return false
 		}
 	}
-	pause := time.NewTimer(least)
+	pause := time.NewTimer(max(watchPause, time.Until(rested)))
 	defer pause.Stop()
 	select {
 	case <-ctx.Done():

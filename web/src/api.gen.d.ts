@@ -4319,6 +4319,11 @@ export interface components {
             attempts: number;
             /** @description Nothing will follow */
             ended: boolean;
+            /**
+             * Format: int64
+             * @description The number of the first line, from 1; with tail alone
+             */
+            first?: number;
             lines: components["schemas"]["LogLine"][];
             /**
              * Format: int64
@@ -8140,6 +8145,8 @@ export interface operations {
                 attempt?: number;
                 /** @description next of the part before; none for the beginning */
                 from?: number;
+                /** @description So many lines at the end instead, of 2 MiB at most; what is written later begins at next */
+                tail?: number;
                 /** @description Wait so many seconds for lines, unless the log has ended */
                 wait?: number;
             };
