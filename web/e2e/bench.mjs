@@ -33,7 +33,10 @@ const many = `pipeline: {name: Many, identifier: many, stages: [${stageOf(
 )}]}\n`;
 const long = `pipeline: {name: Long, identifier: long, stages: [${stageOf("print", [
   script("short", "echo short"),
-  script("lines", `for i in $(seq 1 ${lines / 1000}); do seq -f "line %.0f of a log that is as long as logs become" $((i * 1000 - 999)) $((i * 1000)); done`),
+  script(
+    "lines",
+    `for i in $(seq 1 ${lines / 1000}); do seq -f "line %.0f of a log that is as long as logs become" $((i * 1000 - 999)) $((i * 1000)); done`,
+  ),
 ])}]}\n`;
 const one = `pipeline: {name: One, identifier: one, stages: [${stageOf(
   "release",
@@ -83,9 +86,8 @@ async function prepare() {
 const server = await prepare();
 const browser = await launch();
 const found = async (pipeline) =>
-  (
-    await server.ask("GET", `/v1/executions?org=default&project=default_project&pipeline=${pipeline}&limit=1`)
-  ).executions[0].id;
+  (await server.ask("GET", `/v1/executions?org=default&project=default_project&pipeline=${pipeline}&limit=1`))
+    .executions[0].id;
 
 /** seen is what every page notes of itself: when which of the things that a person waits for was drawn first. */
 function seen(wanted) {
@@ -97,7 +99,11 @@ function seen(wanted) {
         const at = [...document.querySelectorAll(selector)].find((n) => !text || n.textContent.includes(text));
         if (at) {
           window.seen[name] = 0;
-          requestAnimationFrame(() => setTimeout(() => { window.seen[name] = performance.now(); }));
+          requestAnimationFrame(() =>
+            setTimeout(() => {
+              window.seen[name] = performance.now();
+            }),
+          );
         }
       }
   };
@@ -118,7 +124,11 @@ async function session() {
 
 /** open gives a page of an empty cache that was told what to look for. */
 async function open(storageState, path, wanted) {
-  const context = await browser.newContext({ baseURL: server.url, viewport: { width: 1280, height: 800 }, storageState });
+  const context = await browser.newContext({
+    baseURL: server.url,
+    viewport: { width: 1280, height: 800 },
+    storageState,
+  });
   const page = await context.newPage();
   page.setDefaultTimeout(60_000);
   await page.addInitScript(seen, wanted);
@@ -161,7 +171,10 @@ async function memory(page) {
     .filter((p) => p.type === "renderer")
     .map((p) => {
       const text = readFileSync(`/proc/${p.id}/smaps_rollup`, "utf8");
-      return [...text.matchAll(/^Private_(?:Clean|Dirty): +(\d+) kB/gm)].reduce((sum, m) => sum + Number(m[1]) * 1024, 0);
+      return [...text.matchAll(/^Private_(?:Clean|Dirty): +(\d+) kB/gm)].reduce(
+        (sum, m) => sum + Number(m[1]) * 1024,
+        0,
+      );
     });
   return { heap: Math.round(heap / 1e6), tab: Math.round(Math.max(...sizes) / 1e6) };
 }
@@ -269,12 +282,20 @@ try {
     const { page, context, at } = await open(state, `/x/${id}`, [["row", "[role=row]"]]);
     await at("row");
     for (let i = 0; i < rounds; i++) {
-      const node = await page.locator("[role=row]", { hasText: "gate" }).filter({ hasText: "Waiting for approval" }).first().locator(".text").innerText();
+      const node = await page
+        .locator("[role=row]", { hasText: "gate" })
+        .filter({ hasText: "Waiting for approval" })
+        .first()
+        .locator(".text")
+        .innerText();
       await page.evaluate((node) => {
         window.changed = new Promise((resolve) => {
           const look = () => {
-            const row = [...document.querySelectorAll("[role=row]")].find((r) => r.querySelector(".text")?.textContent === node);
-            if (row?.textContent.includes("Succeeded")) requestAnimationFrame(() => setTimeout(() => resolve(Date.now())));
+            const row = [...document.querySelectorAll("[role=row]")].find(
+              (r) => r.querySelector(".text")?.textContent === node,
+            );
+            if (row?.textContent.includes("Succeeded"))
+              requestAnimationFrame(() => setTimeout(() => resolve(Date.now())));
             else requestAnimationFrame(look);
           };
           look();
@@ -305,7 +326,9 @@ try {
             const begun = performance.now();
             [...document.querySelectorAll("[role=row]")].find((r) => r.textContent.includes("lines")).click();
             const look = () => {
-              const drawn = [...document.querySelectorAll("[role=log] .line")].some((n) => n.textContent.includes(last));
+              const drawn = [...document.querySelectorAll("[role=log] .line")].some((n) =>
+                n.textContent.includes(last),
+              );
               if (drawn) setTimeout(() => resolve(performance.now() - begun));
               else requestAnimationFrame(look);
             };
@@ -356,10 +379,14 @@ try {
 }
 
 const version = browser.version();
-console.log(`\nOn ${cpus().length} x ${cpus()[0].model}, Chromium ${version}:\n\n| what | measured | budget |\n| --- | --- | --- |`);
+console.log(
+  `\nOn ${cpus().length} x ${cpus()[0].model}, Chromium ${version}:\n\n| what | measured | budget |\n| --- | --- | --- |`,
+);
 for (const r of rows) console.log(`| ${r.what} | ${r.value} ${r.unit} | ${r.budget} ${r.unit} |`);
 const missed = rows.filter((r) => r.missed);
 if (missed.length > 0) {
-  console.error(`bench-console: ${missed.length} of ${rows.length} budgets are missed (times by more than ${factor} times)`);
+  console.error(
+    `bench-console: ${missed.length} of ${rows.length} budgets are missed (times by more than ${factor} times)`,
+  );
   process.exit(1);
 }

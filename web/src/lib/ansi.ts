@@ -57,8 +57,12 @@ export function spans(line: string): Span[] {
   return out;
 }
 
-/** plain is a line without its looks. */
+// biome-ignore lint/suspicious/noControlCharactersInRegex: that is what they begin with
+const special = /[\u001b\r\u202a-\u202e\u2066-\u2069\u200e\u200f]/;
+
+/** plain is a line without its looks. Most lines have none, and a search goes through all of them. */
 export function plain(line: string): string {
+  if (!special.test(line)) return line;
   return spans(line)
     .map((s) => s.text)
     .join("");

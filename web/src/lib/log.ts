@@ -1,8 +1,12 @@
 import { useCallback, useSyncExternalStore } from "react";
 import { call, type Log, type LogLine, Problem, part } from "./api";
 
-/** How many lines a browser keeps of a log; the first ones go. */
-export const mostLines = 50_000;
+/** How many lines a browser keeps of a log; the first ones go. A log that is cut at its limit has fewer, unless its
+ * lines are short. */
+export const mostLines = 250_000;
+
+/** How many lines of its end are shown before all of it is read. */
+const tail = 500;
 
 export interface LogState {
   lines: LogLine[];
@@ -12,10 +16,20 @@ export interface LogState {
   attempts: number;
   ended: boolean;
   loaded: boolean;
+  /** the lines before these are being read */
+  reading: boolean;
   problem?: Problem;
 }
 
-const nothing: LogState = { lines: [], dropped: 0, attempt: 0, attempts: 0, ended: false, loaded: false };
+const nothing: LogState = {
+  lines: [],
+  dropped: 0,
+  attempt: 0,
+  attempts: 0,
+  ended: false,
+  loaded: false,
+  reading: false,
+};
 
 /** joined is a log with the lines of its next part. */
 export function joined(s: LogState, next: Log): LogState {
@@ -28,13 +42,14 @@ export function joined(s: LogState, next: Log): LogState {
     attempts: next.attempts,
     ended: next.ended,
     loaded: s.loaded || next.ended || next.lines.length === 0,
+    reading: false,
   };
 }
 
 /** How long to wait between two questions of a server that answers at once, in milliseconds. */
 const pollPause = 2000;
 
-/** Reader reads one log for all who look at it, from its beginning until its end or until nobody does. */
+/** Reader reads one log for all who look at it, until its end or until nobody does: its last lines first, then all. */
 class Reader {
   state = nothing;
   readonly watchers = new Set<() => void>();
@@ -57,32 +72,58 @@ class Reader {
     for (const w of this.watchers) w();
   }
 
+  private ask(query: { from: number; wait?: number } | { tail: number }): Promise<Log> {
+    return call<Log>(this.path, { query: { attempt: this.attempt, ...query }, signal: this.abort.signal });
+  }
+
   private async follow() {
     const { signal } = this.abort;
-    let from = 0;
+    let from: number | undefined; // undefined: nothing is read yet
     let pause = 1000;
     while (!signal.aborted) {
       try {
-        const wait = this.state.loaded ? 20 : 0; // once there is nothing more to be had at once
+        if (from === undefined) {
+          from = await this.whole();
+          if (this.state.ended) return;
+        }
         const asked = Date.now();
-        const next = await call<Log>(this.path, { query: { from, attempt: this.attempt, wait }, signal });
+        const next: Log = await this.ask({ from, wait: 20 });
         from = next.next;
         pause = 1000;
         this.set(joined(this.state, next));
         if (next.ended && next.lines.length === 0) return;
         // A server that doesn't wait, as on AWS, is asked after a pause.
-        if (wait > 0 && next.lines.length === 0 && Date.now() - asked < pollPause) {
+        if (next.lines.length === 0 && Date.now() - asked < pollPause) {
           await new Promise((r) => setTimeout(r, pollPause));
         }
       } catch (e) {
         if (signal.aborted) return;
         const p = e instanceof Problem ? e : new Problem(0, String(e));
-        this.set({ ...this.state, loaded: true, problem: p });
+        this.set({ ...this.state, loaded: true, reading: false, problem: p });
         if (p.status === 401 || p.status === 403 || p.status === 404) return;
         await new Promise((r) => setTimeout(r, pause));
         pause = Math.min(pause * 2, 15_000);
       }
     }
+  }
+
+  /** whole reads what there is of the log, and gives where the rest begins. Its last lines are shown while those
+   * before them are read. */
+  private async whole(): Promise<number> {
+    const end = await this.ask({ tail });
+    const before = (end.first ?? 1) - 1;
+    this.set({ ...joined(nothing, end), dropped: before, loaded: true, reading: before > 0 });
+    if (before === 0) return end.next;
+    let all = nothing;
+    let from = 0;
+    while (from < end.next) {
+      const next = await this.ask({ from });
+      if (next.next === from) break; // nothing that it could go on with
+      from = next.next;
+      all = joined(all, next);
+    }
+    this.set({ ...all, loaded: true });
+    return from;
   }
 }
 

@@ -1,5 +1,5 @@
 import { useVirtualizer } from "@tanstack/react-virtual";
-import { memo, useDeferredValue, useEffect, useMemo, useRef, useState } from "react";
+import { memo, useDeferredValue, useEffect, useLayoutEffect, useMemo, useRef, useState } from "react";
 import { plain, type Span, spans } from "../lib/ansi";
 import type { LogLine, TreeNode } from "../lib/api";
 import { useLog } from "../lib/log";
@@ -23,6 +23,9 @@ interface Props {
   select: (change: Selection) => void;
 }
 
+/** How high a line is that isn't wrapped. */
+const lineHeight = 18;
+
 /** Item is a row of the log: a line, or the heading of the unit that wrote what follows. */
 type Item = { line: LogLine; number: number } | { heading: string };
 
@@ -42,7 +45,7 @@ export function LogView({ execution, node, selection, select }: Props) {
   const virtual = useVirtualizer({
     count: items.length,
     getScrollElement: () => pane.current,
-    estimateSize: () => 18,
+    estimateSize: () => lineHeight,
     overscan: 30,
   });
   const digits = String(log.dropped + log.lines.length).length;
@@ -51,18 +54,26 @@ export function LogView({ execution, node, selection, select }: Props) {
   // A line of the address, or the first error of a step that failed, is where one begins; else the end.
   // biome-ignore lint/correctness/useExhaustiveDependencies: once, when there is something to begin with
   useEffect(() => {
-    if (mode !== "start" || items.length === 0) return;
+    const elsewhere = selection.line !== undefined || failed(node);
+    if (mode !== "start" || items.length === 0 || !log.loaded || (log.reading && elsewhere)) return;
     const wanted = selection.line
       ? items.findIndex((i) => "number" in i && i.number === selection.line)
       : firstError(items, node);
-    if (wanted < 0 && !log.loaded) return; // it may still come
     if (wanted < 0) setMode("follow");
     else stay(wanted);
-  }, [items, log.loaded]);
+  }, [items, log.loaded, log.reading]);
   // biome-ignore lint/correctness/useExhaustiveDependencies: more lines scroll, and nothing else
   useEffect(() => {
-    if (mode === "follow" && items.length > 0) virtual.scrollToIndex(items.length - 1, { align: "end" });
+    if (mode !== "stay" && items.length > 0) virtual.scrollToIndex(items.length - 1, { align: "end" });
   }, [items.length, mode]);
+  // Lines that come before those in sight don't move them.
+  const first = useRef(log.dropped);
+  // biome-ignore lint/correctness/useExhaustiveDependencies: only lines before them do that
+  useLayoutEffect(() => {
+    const more = first.current - log.dropped;
+    first.current = log.dropped;
+    if (more > 0 && mode === "stay" && pane.current) virtual.scrollToOffset(pane.current.scrollTop + more * lineHeight);
+  }, [log.dropped]);
 
   const stay = (row?: number) => {
     setMode("stay");
@@ -142,7 +153,7 @@ export function LogView({ execution, node, selection, select }: Props) {
         </button>
       </div>
       {log.problem && <ProblemCard problem={log.problem} />}
-      {log.dropped > 0 && (
+      {log.dropped > 0 && !log.reading && (
         <p className="faint">
           The first {new Intl.NumberFormat("en").format(log.dropped)} lines aren't kept here; slipway logs has them.
         </p>
@@ -155,6 +166,7 @@ export function LogView({ execution, node, selection, select }: Props) {
         ref={pane}
         role="log"
         aria-live="off"
+        aria-busy={log.reading || !log.loaded}
         aria-label="Log"
         tabIndex={0}
         className={wrap ? "lines wrap" : "lines"}
@@ -218,8 +230,10 @@ function itemsOf(lines: LogLine[], dropped: number): Item[] {
   return out;
 }
 
+const failed = (node: TreeNode) => ["Failed", "Errored", "Expired"].includes(node.status);
+
 function firstError(items: Item[], node: TreeNode): number {
-  if (!["Failed", "Errored", "Expired"].includes(node.status)) return -1;
+  if (!failed(node)) return -1;
   return items.findIndex((i) => "line" in i && i.line.l === "ERROR");
 }
 
