@@ -418,3 +418,30 @@ on("the audit trail is read newest first, and by who did what", async ({ page, l
   await page.getByText("No records match: delete, boat.").waitFor();
   assert.match(page.url(), /action=DELETE/);
 });
+
+on("a pipeline is deleted once nothing names it", async ({ page, login, accessible, expect }) => {
+  const stages = (stage) => `stages: [{stage: ${stage}}]`;
+  const wait =
+    "{name: Wait, identifier: wait, type: Custom, spec: {execution: {steps: [{step: {name: Wait, identifier: wait, type: Wait, spec: {duration: 1s}}}]}}}";
+  await server.save(`pipeline: {name: Old, identifier: old, ${stages(wait)}}\n`);
+  const chain =
+    "{name: Chain, identifier: chain, type: Pipeline, spec: {org: default, pipeline: old, project: default_project}}";
+  await server.save(`pipeline: {name: Chains, identifier: chains, ${stages(chain)}}\n`);
+  await login(`${at}/pipelines/old`);
+  await page.getByRole("button", { name: "Delete" }).click();
+  const dialog = page.getByRole("dialog", { name: "Delete the pipeline old?" });
+  await dialog.getByRole("link", { name: "chains" }).waitFor();
+  assert.deepEqual(await accessible(), []);
+  expect(/409 \(Conflict\)/);
+  await dialog.getByRole("button", { name: "Delete" }).click();
+  await dialog.getByRole("alert").waitFor();
+  await dialog.getByRole("link", { name: "chains" }).click();
+  await page.getByRole("heading", { name: "Chains", level: 1 }).waitFor();
+  await page.getByRole("button", { name: "Delete" }).click();
+  const other = page.getByRole("dialog", { name: "Delete the pipeline chains?" });
+  await other.getByText("Nothing that you may see names it.").waitFor();
+  await other.getByRole("button", { name: "Delete" }).click();
+  await page.getByRole("heading", { name: "Pipelines", level: 1 }).waitFor();
+  await page.getByRole("link", { name: "Old", exact: true }).waitFor();
+  await page.getByRole("link", { name: "Chains", exact: true }).waitFor({ state: "detached" });
+});

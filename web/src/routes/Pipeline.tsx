@@ -4,6 +4,7 @@ import { call, type Entity, type ExecutionList, part } from "../lib/api";
 import { pipelines } from "../lib/kinds";
 import { nameOf } from "../lib/scope";
 import { ended } from "../lib/status";
+import { Delete } from "../ui/Delete";
 import { Edit } from "../ui/Edit";
 import { Runs } from "../ui/Runs";
 import { Awaited, Empty, Loading, ProblemCard, Title } from "../ui/states";
@@ -59,6 +60,7 @@ export function PipelinePage() {
         <Title text={e.name || e.id} />
         <span className="grow" />
         <Edit scope={{ org, project }} of={pipelines} id={e.id} />
+        <Delete scope={{ org, project }} of={pipelines} id={e.id} version={e.version} />
         <Link to="/o/$org/p/$project/pipelines/$pipeline/run" params={of} search={{}} className="button primary">
           Run
         </Link>

@@ -31,7 +31,7 @@ export function Delete({ scope, of, id, env, version }: Props) {
       act={async () => {
         await call(path, { method: "DELETE", query: { ...scope, env, version } });
         await navigate({ to: addressOf(scope, listOf(of)), search: {}, replace: true });
-        void queries.invalidateQueries({ queryKey: ["list"] });
+        for (const lists of ["list", "entities"]) void queries.invalidateQueries({ queryKey: [lists] });
       }}
     >
       <Named path={path} scope={scope} env={env} />
