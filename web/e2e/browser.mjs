@@ -67,6 +67,10 @@ async function open(browser, server, options = {}) {
       await page.getByRole("button", { name: "Log in" }).click();
       await page.getByRole("button", { name: "Log out" }).waitFor();
     },
+    /** picture keeps what is to be seen for docs/console.md, if PICTURES names a folder. */
+    async picture(name) {
+      if (process.env.PICTURES) await page.screenshot({ path: `${process.env.PICTURES}/${name}.png` });
+    },
     /** accessible runs axe over the protocol, so that the page's own policy stays on. */
     async accessible() {
       await page.evaluate(axe);
