@@ -16,8 +16,10 @@ export interface Live {
 /** How long a tab that nobody sees stays connected: browsers have few connections for one server. */
 const hiddenAfter = 20_000;
 
-/** useExecution is an execution as it is now, followed until it ends. */
-export function useExecution(id: string): Live & { refresh: () => void; put: (tree: ExecutionTree) => void } {
+/** useExecution is an execution as it is now, followed until it ends. put adds to it what was read besides. */
+export function useExecution(
+  id: string,
+): Live & { refresh: () => void; put: (change: (tree: ExecutionTree) => ExecutionTree) => void } {
   const [live, setLive] = useState<Live>({ state: "loading", asOf: Date.now() });
   const [round, setRound] = useState(0);
   const current = useRef<ExecutionTree | undefined>(undefined);
@@ -133,7 +135,9 @@ export function useExecution(id: string): Live & { refresh: () => void; put: (tr
   return {
     ...live,
     refresh: () => setRound((n) => n + 1),
-    put: (tree) => {
+    put: (change) => {
+      if (!current.current) return;
+      const tree = change(current.current);
       current.current = tree;
       setLive((l) => ({ ...l, tree }));
     },

@@ -58,16 +58,26 @@ test("a page begins with what waits for somebody, else with what began last", ()
 test("crowds are closed at first, and have their failures first", () => {
   const loop = node("loop", "Failed", { kind: "strategy", children: legs(1000, [500, 700]) });
   const root = node("p", "Failed", { children: [node("s", "Failed", { children: [loop] })] });
-  expect(rows(root, new Set()).map((r) => r.node.id)).toEqual(["s", "loop"]);
-  const open = rows(root, new Set(["loop"]));
+  expect(rows(root, new Map()).map((r) => r.node.id)).toEqual(["s", "loop"]);
+  const open = rows(root, new Map([["loop", true]]));
   expect(open).toHaveLength(1002);
   expect(open.slice(2, 5).map((r) => r.node.id)).toEqual(["leg_500", "leg_700", "leg_0"]);
   expect(open[2]).toMatchObject({ depth: 2, position: 1, siblings: 1000, open: undefined });
-  expect(rows(root, new Set(["s"])).map((r) => r.node.id)).toEqual(["s"]);
+  expect(rows(root, new Map([["s", false]])).map((r) => r.node.id)).toEqual(["s"]);
   expect(summary(loop)).toBe("1,000 of 1,000 done, 2 failed");
   expect(summary({ ...loop, hidden: { nodes: 500, from: 1000, statuses: { NotStarted: 499, Failed: 1 } } })).toBe(
     "1,001 of 1,500 done, 3 failed",
   );
+});
+
+test("what an answer had no room for is closed, and stays open once it was opened and read", () => {
+  const unread = node("loop", "Running", { kind: "strategy", hidden: { nodes: 30, from: 0 } });
+  const of = (loop: TreeNode) => node("p", "Running", { children: [loop] });
+  expect(rows(of(unread), new Map())).toMatchObject([{ open: false }]);
+  const opened = new Map([["loop", true]]);
+  const read = { ...unread, children: legs(30, []), hidden: undefined };
+  expect(rows(of(read), opened)).toHaveLength(31);
+  expect(rows(of(read), opened)[0]).toMatchObject({ open: true });
 });
 
 test("a change leaves all else as it was", () => {
@@ -110,5 +120,5 @@ test("ten thousand nodes take no time", () => {
     }),
   );
   const root = node("p", "Success", { children: stages });
-  expect(rows(root, new Set())).toHaveLength(10 + 400 + 10_000);
+  expect(rows(root, new Map())).toHaveLength(10 + 400 + 10_000);
 });

@@ -17,7 +17,8 @@ const crowd = 50;
 
 /** shut says whether a node is closed until somebody opens it. */
 export function shut(n: TreeNode): boolean {
-  return (n.children?.length ?? 0) > crowd;
+  const children = n.children?.length ?? 0;
+  return children > crowd || (n.hidden !== undefined && children === 0);
 }
 
 /** visible is the row's own title. */
@@ -25,13 +26,14 @@ export function title(n: TreeNode): string {
   return n.name || n.identifier || (n.kind === "parallel" ? "In parallel" : n.kind);
 }
 
-/** rows are the nodes below the root that are to be seen. toggled are those that aren't as they are at first. */
-export function rows(root: TreeNode, toggled: ReadonlySet<string>): Row[] {
+/** rows are the nodes below the root that are to be seen. toggled says of those that somebody has opened or closed
+ * which it is. */
+export function rows(root: TreeNode, toggled: ReadonlyMap<string, boolean>): Row[] {
   const out: Row[] = [];
   const walk = (children: TreeNode[], depth: number) => {
     children.forEach((node, i) => {
       const parent = (node.children?.length ?? 0) > 0 || node.hidden !== undefined;
-      const open = parent ? shut(node) === toggled.has(node.id) : undefined;
+      const open = parent ? (toggled.get(node.id) ?? !shut(node)) : undefined;
       out.push({ node, depth, open, position: i + 1, siblings: children.length });
       if (open) walk(inOrder(node), depth + 1);
     });

@@ -54,7 +54,7 @@ export function ExecutionPage() {
       query: { node: n.id, from: n.hidden?.from },
     });
     const whole = find(answer.root, n.id)?.node;
-    if (whole) live.put({ ...tree, root: grown(tree.root, n.id, whole) });
+    if (whole) live.put((now) => ({ ...now, root: grown(now.root, n.id, whole) }));
   };
   return (
     <main id="main" className="execution">

@@ -64,7 +64,8 @@ export function LogView({ execution, node, selection, select }: Props) {
   }, [items, log.loaded, log.reading]);
   // biome-ignore lint/correctness/useExhaustiveDependencies: more lines scroll, and nothing else
   useEffect(() => {
-    if (mode !== "stay" && items.length > 0) virtual.scrollToIndex(items.length - 1, { align: "end" });
+    const atTheEnd = mode === "follow" || (mode === "start" && log.reading); // while those before them are read
+    if (atTheEnd && items.length > 0) virtual.scrollToIndex(items.length - 1, { align: "end" });
   }, [items.length, mode]);
   // Lines that come before those in sight don't move them.
   const first = useRef(log.dropped);

@@ -16,7 +16,7 @@ const height = 30;
 
 /** Tree shows the nodes of an execution as rows, and draws those alone that are in sight. */
 export function Tree({ root, selected, select, more }: Props) {
-  const [toggled, setToggled] = useState<ReadonlySet<string>>(new Set());
+  const [toggled, setToggled] = useState<ReadonlyMap<string, boolean>>(new Map());
   const [at, setAt] = useState<string>();
   const pane = useRef<HTMLDivElement>(null);
   const list = useMemo(() => rows(root, toggled), [root, toggled]);
@@ -36,12 +36,8 @@ export function Tree({ root, selected, select, more }: Props) {
   useEffect(() => {
     if (!selected) return;
     const found = find(root, selected);
-    const closed = found?.above.slice(1).filter((n) => shut(n) !== toggled.has(n.id)) ?? [];
-    if (closed.length > 0) {
-      const next = new Set(toggled);
-      for (const n of closed) if (!next.delete(n.id)) next.add(n.id);
-      setToggled(next);
-    }
+    const closed = found?.above.slice(1).filter((n) => !(toggled.get(n.id) ?? !shut(n))) ?? [];
+    if (closed.length > 0) setToggled(new Map([...toggled, ...closed.map((n): [string, boolean] => [n.id, true])]));
     setAt(selected);
   }, [selected]);
   const place = list.findIndex((r) => r.node.id === selected);
@@ -50,10 +46,10 @@ export function Tree({ root, selected, select, more }: Props) {
     if (place >= 0) virtual.scrollToIndex(place, { align: "auto" });
   }, [selected, place >= 0]);
 
-  const toggle = (id: string) => {
-    const next = new Set(toggled);
-    if (!next.delete(id)) next.add(id);
-    setToggled(next);
+  const toggle = ({ node, open }: Row) => {
+    setToggled(new Map(toggled).set(node.id, !open));
+    // Whoever opens what an answer had no room for wants to see it.
+    if (!open && node.hidden && !node.children?.length) void more(node);
   };
   const move = (i: number) => {
     const row = list[Math.max(0, Math.min(list.length - 1, i))];
@@ -77,9 +73,9 @@ export function Tree({ root, selected, select, more }: Props) {
       PageUp: current - page,
     };
     if (e.key in to) move(to[e.key] ?? 0);
-    else if (e.key === "ArrowRight" && row.open === false) toggle(row.node.id);
+    else if (e.key === "ArrowRight" && row.open === false) toggle(row);
     else if (e.key === "ArrowRight" && row.open) move(current + 1);
-    else if (e.key === "ArrowLeft" && row.open) toggle(row.node.id);
+    else if (e.key === "ArrowLeft" && row.open) toggle(row);
     else if (e.key === "ArrowLeft") move(above(list, current));
     else if (e.key === "Enter" || e.key === " ") select(row.node.id);
     else return;
@@ -134,7 +130,7 @@ interface RowProps {
   selected: boolean;
   focusable: boolean;
   select: (id: string) => void;
-  toggle: (id: string) => void;
+  toggle: (row: Row) => void;
   more: (n: TreeNode) => Promise<void>;
 }
 
@@ -168,7 +164,7 @@ const TreeRow = memo(function TreeRow({ row, top, index, selected, focusable, se
             aria-label={open ? "Close" : "Open"}
             onClick={(e) => {
               e.stopPropagation();
-              toggle(node.id);
+              toggle(row);
             }}
           >
             {open ? "▾" : "▸"}
