@@ -72,6 +72,16 @@ test-console: system web/dist/index.html web/gen/node_modules/.package-lock.json
 	go build -tags console -o bin/slipway ./cmd/slipway
 	cd web && npm run --silent e2e
 
+.PHONY: bench-console
+bench-console: system web/dist/index.html ## Measure the console against its budgets: 10,000 nodes, a log of 100,000 lines; minutes
+	go build -tags console -o bin/slipway ./cmd/slipway
+	cd web && node budget.mjs && node e2e/bench.mjs
+
+.PHONY: pictures
+pictures: system web/dist/index.html ## Take the pictures of docs/console.md anew
+	go build -tags console -o bin/slipway ./cmd/slipway
+	cd web && PICTURES=../docs/console node --test --test-name-pattern="as docs/console.md shows them" e2e/access.test.mjs
+
 # The linter vets: its govet has every check of "go vet". Heaps of tests and of the cluster's programs are small: at the
 # collector's usual pace it takes a seventh of their time.
 .PHONY: test

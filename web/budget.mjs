@@ -29,8 +29,8 @@ for (const [name, chunk] of Object.entries(manifest)) {
     .map((n) => manifest[n]);
   const script = files.reduce((sum, f) => sum + size(f.file), 0);
   const style = [...new Set(files.flatMap((f) => f.css ?? []))].reduce((sum, f) => sum + size(f), 0);
-  console.log(`${name}: ${script} bytes of script, ${style} of style`);
   const limit = name === editor ? most.editor : most.script;
+  console.log(`${name}: ${script} bytes of script, of ${limit}; ${style} of style, of ${most.style}`);
   if (script > limit) wrong.push(`${name} loads ${script} bytes of script; at most ${limit}`);
   if (style > most.style) wrong.push(`${name} loads ${style} bytes of style; at most ${most.style}`);
 }

@@ -3,7 +3,7 @@ import { RouterProvider } from "@tanstack/react-router";
 import { StrictMode } from "react";
 import { createRoot } from "react-dom/client";
 import { Problem } from "./lib/api";
-import { whenExpired, whoami } from "./lib/session";
+import { askWho, whenExpired, whoami } from "./lib/session";
 import { router } from "./routes/router";
 import "./style.css";
 
@@ -24,6 +24,7 @@ const queries: QueryClient = new QueryClient({
   },
 });
 
+askWho(queries);
 const root = document.getElementById("root");
 if (root) {
   createRoot(root).render(

@@ -4,14 +4,20 @@ import { call, Problem, type Whoami } from "./api";
 /** whoami is the key of the query that useWhoami makes. */
 export const whoami = "whoami";
 
+const asked = {
+  queryKey: [whoami],
+  queryFn: ({ signal }: { signal: AbortSignal }) => call<Whoami>("/v1/whoami", { signal }),
+  staleTime: 60_000,
+};
+
+/** askWho asks who is logged in while the page's own code is still loaded. */
+export function askWho(queries: QueryClient) {
+  void queries.prefetchQuery(asked);
+}
+
 /** useWhoami is who is logged in; its problem has the status 401 if nobody is. */
 export function useWhoami() {
-  return useQuery({
-    queryKey: [whoami],
-    queryFn: ({ signal }) => call<Whoami>("/v1/whoami", { signal }),
-    staleTime: 60_000,
-    refetchOnWindowFocus: true,
-  });
+  return useQuery({ ...asked, refetchOnWindowFocus: true });
 }
 
 /** whenExpired has the page find out that the session is over when a request says so. */
