@@ -2,14 +2,12 @@ package main
 
 import (
 	"context"
-	"fmt"
 	"strconv"
 
 	"github.com/spf13/cobra"
 
 	"github.com/slipway-cd/slipway/pkg/apiclient"
 	"github.com/slipway-cd/slipway/pkg/audit"
-	"github.com/slipway-cd/slipway/pkg/fault"
 )
 
 func auditCommand(a *app) *cobra.Command {
@@ -34,10 +32,23 @@ func auditCommand(a *app) *cobra.Command {
 	c.AddCommand(
 		list,
 		&cobra.Command{
-			Use: "verify", Short: "Check that no record was changed or removed", Args: cobra.NoArgs,
+			Use: "verify [FILE...]", Short: "Check that no record was changed or removed",
 			Long: "Verify reads the whole trail and recomputes the chain of hashes. Keep the last hash that it says: a trail that\n" +
-				"was cut short or written anew as a whole can only be told by comparing with one.",
-			RunE: func(c *cobra.Command, _ []string) error { return a.auditVerify(c.Context()) },
+				"was cut short or written anew as a whole can only be told by comparing with one. What was removed because it was\n" +
+				"older than the retention is told; what is left continues it.\n" +
+				"With files it checks those instead: what a streaming destination got, as JSON lines or compressed by gzip.\n" +
+				"No server is asked.",
+			Example: "  slipway audit verify\n  slipway audit verify audit/default/2026/11/*/*.ndjson.gz",
+			RunE: func(c *cobra.Command, files []string) error {
+				if len(files) > 0 {
+					return a.auditVerifyFiles(files)
+				}
+				return a.auditVerify(c.Context())
+			},
+		},
+		&cobra.Command{
+			Use: "destinations", Short: "Tell how far the trail has come to each streaming destination", Args: cobra.NoArgs,
+			RunE: func(c *cobra.Command, _ []string) error { return a.auditDestinations(c.Context()) },
 		},
 	)
 	return c
@@ -64,35 +75,5 @@ func (a *app) auditList(ctx context.Context, of apiclient.AuditChoice, limit int
 			})
 		}
 		return a.shows.table("NUMBER TIME ACTOR ACTION WHAT SCOPE", rows)
-	})
-}
-
-func (a *app) auditVerify(ctx context.Context) error {
-	client, _, err := a.caller.connect()
-	if err != nil {
-		return err
-	}
-	var v audit.Verifier
-	var last audit.Record
-	_, err = apiclient.All(0, func(p apiclient.Page) ([]audit.Record, string, error) {
-		part, next, err := client.Audit(ctx, apiclient.AuditChoice{}, p)
-		for _, r := range part {
-			if err := v.Check(r); err != nil {
-				return nil, "", fault.New(fault.Conflict, "the audit trail is broken: %w", err)
-			}
-			last = r
-		}
-		return nil, next, err
-	})
-	if err != nil {
-		return err
-	}
-	found := struct {
-		Records int64  `json:"records"`
-		Hash    string `json:"hash"` // of the last
-	}{last.Sequence, last.Hash}
-	return a.shows.print(found, func() error {
-		fmt.Fprintf(a.shows.people(), "%s, unbroken; the last hash is %s\n", plural(int(found.Records), "record"), found.Hash)
-		return nil
 	})
 }

@@ -15,6 +15,7 @@ import (
 	"github.com/slipway-cd/slipway/delegate/agent"
 	"github.com/slipway-cd/slipway/delegate/executor"
 	gitops "github.com/slipway-cd/slipway/delegate/gitops/agent"
+	"github.com/slipway-cd/slipway/pkg/audit"
 	"github.com/slipway-cd/slipway/pkg/fault"
 	"github.com/slipway-cd/slipway/pkg/ref"
 	"github.com/slipway-cd/slipway/pkg/task"
@@ -28,6 +29,7 @@ func serveCommand(a *app) *cobra.Command {
 	var fetch fetchFlags
 	var accounts awsFlags
 	var gitOps gitOpsFlags
+	var retention string
 	c := &cobra.Command{
 		Use: "serve", Short: "Run the whole control plane on this machine", GroupID: groupAdmin, Args: cobra.NoArgs,
 		Long: "Serve runs the API, the engine and a delegate in one process, over one database file. The first start makes an\n" +
@@ -38,6 +40,9 @@ func serveCommand(a *app) *cobra.Command {
 			err := checkServe(cfg)
 			if err != nil {
 				return err
+			}
+			if cfg.AuditRetention, err = audit.Retention(retention); err != nil {
+				return fault.New(fault.Invalid, "--audit-retention: %w", err)
 			}
 			if cfg.Insecure, err = a.caller.insecure(); err != nil {
 				return err
@@ -103,6 +108,7 @@ func serveCommand(a *app) *cobra.Command {
 	f.StringVar(&cfg.Mail.URL, "smtp-server", "", "mail server: smtp://[user@]host (becomes TLS), smtps://[user@]host or smtp+plain://host")
 	f.StringVar(&cfg.Mail.From, "smtp-from", "", "sender of mail, such as 'Slipway <slipway@example.com>'")
 	f.StringVar(&cfg.Mail.Password, "smtp-password", "", "secret that is the mail server's password, such as account.smtp")
+	f.StringVar(&retention, "audit-retention", audit.TwoYears, "days for which audit records are kept; 0: for ever")
 	f.BoolVar(&cfg.Traces, "traces", false, "send traces to the endpoint of OTEL_EXPORTER_OTLP_ENDPOINT")
 	f.StringVar(&cfg.Events, "events", "", "URL to post events to, as events/README.md describes them")
 	fetch.add(f)

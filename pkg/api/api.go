@@ -14,6 +14,7 @@ import (
 	"github.com/danielgtaylor/huma/v2"
 
 	"github.com/slipway-cd/slipway/pkg/access/grants"
+	"github.com/slipway-cd/slipway/pkg/audit/stream"
 	"github.com/slipway-cd/slipway/pkg/catalog"
 	"github.com/slipway-cd/slipway/pkg/execution"
 	"github.com/slipway-cd/slipway/pkg/filestore"
@@ -40,6 +41,7 @@ type Config struct {
 	Triggers   *firing.Service
 	GitOps     *mirror.Mirror
 	Login      *login.Desk         // logs people in by providers; nil: that is served elsewhere
+	Stream     *stream.Streamer    // tells how far the audit trail has come to its destinations
 	Hub        *Hub                // wakes delegates; the engine has the same one. nil: sockets are served elsewhere
 	Feed       *Feed               // tells of changed executions; the engine has the same one. nil: answers are sent whole
 	Intake     *Intake             // bounds the bodies that are read at once; nil: requests come whole, one at a time
@@ -86,6 +88,7 @@ func New(cfg Config) *Server {
 	consoleSessions(s)
 	loginProviders(s)
 	s.audits()
+	auditStreams(s)
 	s.delegateLife()
 	s.delegateTasks()
 	s.delegateWatches()

@@ -19,6 +19,7 @@ import (
 type AuditList struct {
 	Records       []audit.Record `json:"records" nullable:"false"`
 	NextPageToken string         `json:"nextPageToken,omitempty"`
+	Removed       *audit.Place   `json:"removed,omitempty" doc:"The last record that was removed from the beginning of the trail, if any was: the first that is left continues it"`
 }
 
 // readsAudit asks for a part of the trail.
@@ -115,12 +116,19 @@ func (s *Server) listAudit(ctx context.Context, in *readsAudit) (*struct{ Body A
 	if in.chooses() {
 		return nil, invalid("found a choice of records without newest=true; want all of them, oldest first, or newest=true")
 	}
-	from = max(from, 1)
+	removed, err := s.Store.RemovedAudit(ctx, caller(ctx).Scope.Account)
+	if err != nil {
+		return nil, err
+	}
+	from = max(from, removed.Sequence+1)
 	records, err := s.Store.ListAudit(ctx, caller(ctx).Scope.Account, from, in.Limit)
 	if err != nil {
 		return nil, err
 	}
 	out := AuditList{Records: list(records)}
+	if removed.Sequence > 0 {
+		out.Removed = &removed
+	}
 	if len(records) == in.Limit {
 		out.NextPageToken = strconv.FormatInt(from+int64(len(records)), 10)
 	}
@@ -173,13 +181,17 @@ func newestAudit(ctx context.Context, trail store.Audits, in *readsAudit, from i
 	if from == 0 || from > last {
 		from = last
 	}
-	floor := int64(0) // none at or below it is asked for
+	removed, err := trail.RemovedAudit(ctx, account)
+	if err != nil {
+		return out, err
+	}
+	floor := removed.Sequence // none at or below it is asked for
 	if !when.from.IsZero() {
 		first, err := firstAt(ctx, trail, account, last, when.from.Add(-ordered))
 		if err != nil {
 			return out, err
 		}
-		floor = first - 1
+		floor = max(floor, first-1)
 	}
 	if !when.to.IsZero() && in.PageToken == "" {
 		beyond, err := firstAt(ctx, trail, account, last, when.to.Add(ordered))

@@ -8,6 +8,7 @@ import (
 	"github.com/slipway-cd/slipway/pkg/access/action"
 	"github.com/slipway-cd/slipway/pkg/api"
 	"github.com/slipway-cd/slipway/pkg/audit"
+	"github.com/slipway-cd/slipway/pkg/audit/stream"
 	"github.com/slipway-cd/slipway/pkg/issuer"
 	"github.com/slipway-cd/slipway/pkg/ref"
 	"github.com/slipway-cd/slipway/pkg/store"
@@ -65,6 +66,18 @@ func (c *Client) Audit(ctx context.Context, of AuditChoice, p Page) ([]audit.Rec
 	}
 	l, err := get[api.AuditList](ctx, c, path("audit"), q)
 	return l.Records, l.NextPageToken, err
+}
+
+// AuditTrail reads the account's audit trail, oldest first, with what was removed
+// from its beginning.
+func AuditTrail(ctx context.Context, c *Client, p Page) (api.AuditList, error) {
+	return get[api.AuditList](ctx, c, path("audit"), p.in(scoped(ref.Scope{})))
+}
+
+// AuditStreams tells how far the trail has come to its destinations.
+func AuditStreams(ctx context.Context, c *Client) ([]stream.AuditStream, error) {
+	l, err := get[stream.AuditStreams](ctx, c, path("audit", "destinations"), nil)
+	return l.Destinations, err
 }
 
 // Issuer tells who signs the tokens that clouds trust, and by which keys.

@@ -11,6 +11,7 @@ import (
 	"encoding/hex"
 	"encoding/json"
 	"fmt"
+	"strconv"
 	"time"
 
 	"github.com/slipway-cd/slipway/pkg/ref"
@@ -56,6 +57,9 @@ const (
 	PolicyDenied Action = "POLICY_DENIED"
 	// Rotate makes a new key for the tokens that clouds trust.
 	Rotate Action = "ROTATE"
+	// Expire removes the beginning of the trail: ID is the number of the last
+	// record that goes, After its hash.
+	Expire Action = "EXPIRE"
 )
 
 // Author is who does something and through which request.
@@ -85,6 +89,39 @@ type Record struct {
 	Hash     string    `json:"hash"`
 }
 
+// Place is where a record is in its account's chain. Its zero value is before the
+// first one.
+type Place struct {
+	Sequence int64  `json:"sequence"`
+	Hash     string `json:"hash"`
+}
+
+// Place is the record's, once it is stored.
+func (r Record) Place() Place { return Place{r.Sequence, r.Hash} }
+
+// Expiry is the record that the beginning of a trail was removed, up to a place.
+func Expiry(at time.Time, account string, upTo Place) Record {
+	return Author{Actor: "slipway"}.Record(at, ref.Scope{Account: account}, Expire, "audit", strconv.FormatInt(upTo.Sequence, 10), upTo.Hash)
+}
+
+// Tells says whether r is the record that its trail was removed up to a place.
+func (r Record) Tells(upTo Place) bool {
+	return r.Action == Expire && r.Kind == "audit" && r.ID == strconv.FormatInt(upTo.Sequence, 10) && r.After == upTo.Hash
+}
+
+// TwoYears is how long records are kept unless somebody says otherwise.
+const TwoYears = "730"
+
+// Retention reads for how many days records are kept; 0: for ever.
+func Retention(text string) (time.Duration, error) {
+	const most = 36500
+	n, err := strconv.Atoi(text)
+	if err != nil || n < 0 || n > most {
+		return 0, fmt.Errorf("found %.40q; want a number of days up to %d, or 0 to keep all audit records for ever", text, most)
+	}
+	return time.Duration(n) * 24 * time.Hour, nil
+}
+
 // Chain gives r its place after the record with the given sequence and hash
 // (0 and "" for the first).
 func Chain(r Record, sequence int64, previous string) (Record, error) {
@@ -110,20 +147,32 @@ func sum(r Record) (string, error) {
 }
 
 // Verifier checks a chain record by record, from the first one on.
-type Verifier struct {
-	sequence int64
-	hash     string
-}
+type Verifier struct{ last Place }
+
+// From makes the verifier go on behind a place: what was there before is gone.
+func (v *Verifier) From(p Place) { v.last = p }
+
+// Last is the place of the last record that is right.
+func (v *Verifier) Last() Place { return v.last }
 
 // Check says what is wrong with the next record: a gap, a changed record or
 // a broken link. After an error the chain can't be trusted from there on.
 func (v *Verifier) Check(r Record) error {
-	if r.Sequence != v.sequence+1 {
-		return fmt.Errorf("audit record %d follows %d: records are missing", r.Sequence, v.sequence)
+	if r.Sequence != v.last.Sequence+1 {
+		return fmt.Errorf("audit record %d follows %d: records are missing", r.Sequence, v.last.Sequence)
 	}
-	if r.Previous != v.hash {
-		return fmt.Errorf("audit record %d doesn't continue record %d: one of them was changed", r.Sequence, v.sequence)
+	if r.Previous != v.last.Hash {
+		return fmt.Errorf("audit record %d doesn't continue record %d: one of them was changed", r.Sequence, v.last.Sequence)
 	}
+	if err := r.Genuine(); err != nil {
+		return err
+	}
+	v.last = r.Place()
+	return nil
+}
+
+// Genuine says what is wrong with a record by itself: its hash is another one's.
+func (r Record) Genuine() error {
 	want, err := sum(r)
 	if err != nil {
 		return err
@@ -131,6 +180,5 @@ func (v *Verifier) Check(r Record) error {
 	if r.Hash != want {
 		return fmt.Errorf("audit record %d was changed: its hash is %s, its content's is %s", r.Sequence, r.Hash, want)
 	}
-	v.sequence, v.hash = r.Sequence, r.Hash
 	return nil
 }

@@ -1,6 +1,6 @@
 // Package entity is the typed YAML of what users save: pipelines, services,
 // environments and groups of them, infrastructure definitions, overrides, connectors, secrets, triggers,
-// input sets, templates, user groups, freezes, policies and what GitOps agents keep. It says everything that is wrong with a document,
+// input sets, templates, user groups, freezes, policies, streaming destinations and what GitOps agents keep. It says everything that is wrong with a document,
 // each finding with its place.
 //
 // A key has one of three outcomes: it is honoured; Harness documents it and
@@ -18,6 +18,7 @@ import (
 	"github.com/slipway-cd/slipway/pkg/access/rbac"
 	"github.com/slipway-cd/slipway/pkg/access/sso"
 	"github.com/slipway-cd/slipway/pkg/artifact"
+	"github.com/slipway-cd/slipway/pkg/audit"
 	"github.com/slipway-cd/slipway/pkg/connector"
 	"github.com/slipway-cd/slipway/pkg/document"
 	"github.com/slipway-cd/slipway/pkg/freeze"
@@ -68,6 +69,7 @@ type Entity struct {
 	ResourceGroup   *rbac.Group
 	RoleAssignment  *rbac.Assignment
 	LoginProvider   *sso.Provider
+	Destination     *audit.Destination
 	Variable        *ScopeVariable
 	GitOpsAgent     *gitops.Agent
 	Application     *gitops.Application
@@ -240,6 +242,8 @@ func (d *decoder) entity(v yamldoc.Value, e *Entity) {
 		e.RoleAssignment = roles{d}.assignment(v, e)
 	case ref.LoginProvider:
 		e.LoginProvider = logins{d}.provider(v, e)
+	case ref.StreamingDestination:
+		e.Destination = settings{d}.streamingDestination(v, e)
 	case ref.Variable:
 		e.Variable = settings{d}.scopeVariable(v, e)
 	case ref.GitOpsAgent:

@@ -44,6 +44,8 @@ const (
 	// whom it names for a user: nobody saves such a document.
 	LoginProvider Kind = "loginProvider"
 	LoginBinding  Kind = "loginBinding"
+	// StreamingDestination is where the account's audit trail is brought to.
+	StreamingDestination Kind = "streamingDestination"
 	// EnvironmentGroup is a group of environments of its own scope.
 	EnvironmentGroup Kind = "environmentGroup"
 	// Overrides and ServiceOverrides replace what services define, in an
@@ -71,7 +73,7 @@ const (
 // Kinds lists every kind, in the order in which they may be saved so that
 // what is named comes before what names it.
 func Kinds() []Kind {
-	return []Kind{Organization, Project, User, ServiceAccount, Secret, LoginProvider, UserGroup, Role, ResourceGroup, RoleAssignment, Policy, PolicySet, Variable, Connector, Template, Service, Environment, Infrastructure, EnvironmentGroup, Overrides, ServiceOverrides, Pipeline, InputSet, OverlayInputSet, Trigger, Freeze,
+	return []Kind{Organization, Project, User, ServiceAccount, Secret, LoginProvider, StreamingDestination, UserGroup, Role, ResourceGroup, RoleAssignment, Policy, PolicySet, Variable, Connector, Template, Service, Environment, Infrastructure, EnvironmentGroup, Overrides, ServiceOverrides, Pipeline, InputSet, OverlayInputSet, Trigger, Freeze,
 		GitOpsAgent, GitOpsSettings, GitOpsCertificate, GitOpsGPGKey, GitOpsRepoCredentials, GitOpsRepository, GitOpsCluster, GitOpsProject, GitOpsApplicationSet, GitOpsApplication}
 }
 
@@ -117,7 +119,7 @@ func Parent(kind Kind) Kind {
 	case GitOpsSettings, GitOpsCertificate, GitOpsGPGKey, GitOpsRepoCredentials, GitOpsRepository, GitOpsCluster, GitOpsProject,
 		GitOpsApplicationSet, GitOpsApplication:
 		return GitOpsAgent
-	case Organization, Project, Pipeline, Service, Environment, EnvironmentGroup, Connector, Secret, Template, UserGroup, Variable, Freeze, Policy, PolicySet, User, ServiceAccount, Role, ResourceGroup, RoleAssignment, LoginProvider, LoginBinding, GitOpsAgent:
+	case Organization, Project, Pipeline, Service, Environment, EnvironmentGroup, Connector, Secret, Template, UserGroup, Variable, Freeze, Policy, PolicySet, User, ServiceAccount, Role, ResourceGroup, RoleAssignment, LoginProvider, LoginBinding, StreamingDestination, GitOpsAgent:
 	}
 	return ""
 }
@@ -279,7 +281,7 @@ func CheckID(kind Kind, id string) error {
 		if checkObjectName(id) == nil {
 			return nil
 		}
-	case Service, Environment, EnvironmentGroup, Infrastructure, Overrides, ServiceOverrides, Connector, Template, Trigger, InputSet, OverlayInputSet, UserGroup, Variable, Freeze, Policy, PolicySet, User, ServiceAccount, Role, ResourceGroup, RoleAssignment, LoginProvider, LoginBinding,
+	case Service, Environment, EnvironmentGroup, Infrastructure, Overrides, ServiceOverrides, Connector, Template, Trigger, InputSet, OverlayInputSet, UserGroup, Variable, Freeze, Policy, PolicySet, User, ServiceAccount, Role, ResourceGroup, RoleAssignment, LoginProvider, LoginBinding, StreamingDestination,
 		GitOpsAgent:
 	}
 	return check(re, id, allowed)

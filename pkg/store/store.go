@@ -51,6 +51,7 @@ type Store struct {
 	Placements
 	Files
 	GitOps
+	Streams
 }
 
 // MaxPage is how much of a list a page has at most.
@@ -679,6 +680,38 @@ type Audits interface {
 	// LastAudit is the sequence of an account's last record; 0: it has none. What
 	// waits to enter the trail isn't counted. AP-89
 	LastAudit(ctx context.Context, account string) (int64, error)
+	// RemovedAudit is the place of the last record that was removed from the
+	// beginning of an account's trail; zero: none was. Of those up to it some may
+	// still be there. AP-91
+	RemovedAudit(ctx context.Context, account string) (audit.Place, error)
+	// TrimAudit removes an account's records up to a place. First it appends a, in
+	// one transaction with what RemovedAudit tells, unless they were removed before;
+	// then it deletes all of them, also what another one has left. AP-92
+	TrimAudit(ctx context.Context, account string, upTo audit.Place, a audit.Record) error
+}
+
+// Stream is how far an account's trail has come to one of its destinations.
+type Stream struct {
+	Account     string
+	Destination string    // its identifier
+	Version     int64     // 0: nothing was ever sent or tried
+	Made        time.Time // when the destination was created: another one of its name begins anew
+	Document    int64     // the version of its document by which was sent last
+	Sequence    int64     // of the last record that it has taken
+	Sent        time.Time // when it has taken one
+	Failures    int       // on end, since then
+	Failed      time.Time // the first of them
+	Error       string    // of the last of them
+	Next        time.Time // not before, unless the document changes
+}
+
+// Streams keeps how far trails have come.
+type Streams interface {
+	// Stream reads that of a destination; of version 0, if there is none. AP-93
+	Stream(ctx context.Context, account, destination string) (Stream, error)
+	// SaveStream writes s if the stored version is s.Version, as s.Version+1;
+	// fault.StaleVersion otherwise. AP-94
+	SaveStream(ctx context.Context, s Stream) (Stream, error)
 }
 
 // AccessToken is a credential; only its hash is kept.

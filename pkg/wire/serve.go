@@ -19,7 +19,10 @@ import (
 	"sync"
 	"time"
 
+	"github.com/aws/aws-sdk-go-v2/config"
 	"golang.org/x/sync/errgroup"
+
+	awssdk "github.com/aws/aws-sdk-go-v2/aws"
 
 	"github.com/slipway-cd/slipway/delegate/agent"
 	"github.com/slipway-cd/slipway/delegate/executor"
@@ -29,6 +32,7 @@ import (
 	"github.com/slipway-cd/slipway/pkg/access"
 	"github.com/slipway-cd/slipway/pkg/api"
 	"github.com/slipway-cd/slipway/pkg/asl"
+	"github.com/slipway-cd/slipway/pkg/audit/bucket"
 	"github.com/slipway-cd/slipway/pkg/engine"
 	"github.com/slipway-cd/slipway/pkg/fault"
 	"github.com/slipway-cd/slipway/pkg/feed"
@@ -92,6 +96,10 @@ type ServeConfig struct {
 	// Events is the URL to which events are posted (events/README.md); none if
 	// it is empty.
 	Events string
+	// AuditRetention is plane.Parts'. AWS reads the SDK's configuration, by which
+	// parts of the audit trail get into buckets.
+	AuditRetention time.Duration
+	AWS            func(context.Context) (awssdk.Config, error)
 	// Ready is told once the server answers.
 	Ready func(Info)
 }
@@ -110,6 +118,9 @@ func (c *ServeConfig) defaults() {
 	}
 	if c.Log == nil {
 		c.Log = slog.Default()
+	}
+	if c.AWS == nil {
+		c.AWS = func(ctx context.Context) (awssdk.Config, error) { return config.LoadDefaultConfig(ctx) }
 	}
 	if c.Ready == nil {
 		c.Ready = func(Info) {}
@@ -217,7 +228,7 @@ func newMachine(ctx context.Context, db *sqlitedb.DB, cfg ServeConfig) (*machine
 	}
 	m.plane = plane.New(plane.Parts{
 		Store: m.store.Store, Runner: embedded.New(m.machines), Waker: m.settled.waker(m.hub), Settle: db.Settle, Master: key, URL: cfg.URL, Alone: true, Login: &login.Protocols{Tokens: oidc.New(true, time.Now), Assertions: saml.New(true, time.Now), Directory: ldap.New(true)}, Changed: m.changes.Changed,
-		GitOpsEvery: gitOpsEvery, Mail: server, Policies: rego.New(), Limits: cfg.Limits, Heartbeat: cfg.Heartbeat, NoDelegateAfter: cfg.NoDelegateAfter, Trace: m.traces, Version: cfg.Version, Log: cfg.Log,
+		GitOpsEvery: gitOpsEvery, Mail: server, Policies: rego.New(), Limits: cfg.Limits, Heartbeat: cfg.Heartbeat, NoDelegateAfter: cfg.NoDelegateAfter, Bucket: bucket.New(cfg.AWS).Put, AuditRetention: cfg.AuditRetention, Trace: m.traces, Version: cfg.Version, Log: cfg.Log,
 	})
 	m.server = api.New(m.served())
 	m.api = m.settled.handler(m.server)
@@ -232,7 +243,7 @@ const gitOpsEvery = time.Second
 func (m *machine) served() api.Config {
 	p := m.plane
 	return api.Config{
-		Store: m.store.Store, Catalog: p.Catalog, Files: p.Files, Launch: p.Launch, Executions: p.Executions, Tasks: p.Tasks, Ledger: p.Ledger, Issuer: p.Issuer, Triggers: p.Triggers, GitOps: p.GitOps, Login: p.Login,
+		Store: m.store.Store, Catalog: p.Catalog, Files: p.Files, Launch: p.Launch, Executions: p.Executions, Tasks: p.Tasks, Ledger: p.Ledger, Issuer: p.Issuer, Triggers: p.Triggers, GitOps: p.GitOps, Login: p.Login, Stream: p.Stream,
 		Timing: p.Timing(), Now: time.Now, Log: p.Parts.Log, Version: m.cfg.Version,
 		Hub: m.hub, Feed: m.changes, Intake: api.NewIntake(), Work: api.NewWork(heavyAtOnce(), memoryFull), Disk: disk(m.cfg.Data),
 	}
@@ -292,6 +303,7 @@ func (m *machine) run(ctx context.Context, listener net.Listener) error {
 	})
 	g.Go(func() error { return m.feed().Run(running) })
 	g.Go(func() error { return m.plane.Triggers.Run(running) })
+	g.Go(func() error { return m.plane.Stream.Run(running) })
 	g.Go(func() error {
 		defer close(drained)
 		if !m.cfg.EmbeddedDelegate {

@@ -241,6 +241,8 @@ func TypeOf(kind ref.Kind) Type {
 		return "SERVICEACCOUNT"
 	case ref.LoginProvider:
 		return "AUTHSETTING"
+	case ref.StreamingDestination:
+		return "STREAMING_DESTINATION"
 	case ref.LoginBinding: // which nobody asks for
 		return ""
 	case ref.Role, ref.RoleAssignment:

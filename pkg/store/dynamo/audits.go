@@ -152,3 +152,57 @@ func (s audits) LastAudit(ctx context.Context, account string) (int64, error) {
 	}
 	return number(head, "sequence"), nil
 }
+
+// RemovedAudit is the place of the last record that was removed.
+func (s audits) RemovedAudit(ctx context.Context, account string) (audit.Place, error) {
+	it, err := s.table.get(ctx, auditRemovedAt(account))
+	return audit.Place{Sequence: number(it, "sequence"), Hash: text(it, "hash")}, err
+}
+
+// TrimAudit removes an account's records up to a place.
+func (s audits) TrimAudit(ctx context.Context, account string, upTo audit.Place, a audit.Record) error {
+	var removed audit.Place
+	err := s.decided(ctx, a, func() ([]write, error) {
+		var err error
+		if removed, err = s.RemovedAudit(ctx, account); err != nil || upTo.Sequence <= removed.Sequence {
+			return nil, err
+		}
+		condition, values := missing, item(nil)
+		if removed != (audit.Place{}) {
+			condition, values = "#sequence = :read", item{":read": num(removed.Sequence)}
+		}
+		it := auditRemovedAt(account).item()
+		it["sequence"], it["hash"] = num(upTo.Sequence), str(upTo.Hash)
+		removed = upTo
+		return []write{s.table.put(it, condition, values, errAgain)}, nil
+	})
+	for more := true; more && err == nil; {
+		more, err = s.clear(ctx, account, removed.Sequence)
+	}
+	if err != nil {
+		return fmt.Errorf("trim the audit trail of account %q: %w", account, err)
+	}
+	return nil
+}
+
+// clear deletes some of the records up to a number, the oldest first, and says
+// whether there may be more. What they have in blobs goes before them, so that
+// nothing is left that nobody knows.
+func (s audits) clear(ctx context.Context, account string, upTo int64) (more bool, err error) {
+	const part = 100
+	found, err := s.table.query(ctx, query{
+		pk: auditPK(account), sk: "sk BETWEEN :from AND :to", limit: part,
+		values: item{":from": str(numberText(0)), ":to": str(numberText(upTo))},
+	})
+	for _, it := range found {
+		if blob := text(it, "doc"); blob != "" {
+			if err := s.table.blobs.Retire(ctx, blob); err != nil {
+				return false, err
+			}
+		}
+		if err := s.table.drop(ctx, keyOf(it), "", nil); err != nil {
+			return false, err
+		}
+	}
+	return len(found) == part, err
+}

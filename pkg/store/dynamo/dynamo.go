@@ -74,6 +74,7 @@ func New(client *dynamodb.Client, cfg Config) *Store {
 			Placements:  placements{t},
 			Files:       files{table: t, audits: a, references: r},
 			GitOps:      gitOps{table: t, audits: a},
+			Streams:     streams{t},
 		},
 		Connections: connections{t},
 		bodies:      t.bodies,

@@ -177,13 +177,18 @@ func logSizeAt(stream string) key               { return key{join("G", stream, "
 func chunkAt(stream string, n int64) key        { return key{logPK(stream), numberText(n)} }
 func auditPK(account string) string             { return join("A", account) }
 func auditHeadAt(account string) key            { return key{auditPK(account), "head"} }
-func auditAt(account string, n int64) key       { return key{auditPK(account), numberText(n)} }
-func backlogPK(account string) string           { return join("B", account) }
-func tokenAt(id string) key                     { return key{join("K", id), "k"} }
-func answerAt(k string) key                     { return key{join("I", k), "i"} }
-func firesPK(trigger store.EntityKey) string    { return "F#" + entityText(trigger) }
-func fireAt(f store.Fire) key                   { return key{firesPK(f.Trigger), momentText(f.At, f.ID)} }
-func turnAt(name string) key                    { return key{join("Q", name), "q"} }
+func auditRemovedAt(account string) key         { return key{streamsPK(account), "removed"} }
+func streamsPK(account string) string           { return join("AS", account) }
+func streamAt(account, destination string) key {
+	return key{streamsPK(account), join("d", destination)}
+}
+func auditAt(account string, n int64) key    { return key{auditPK(account), numberText(n)} }
+func backlogPK(account string) string        { return join("B", account) }
+func tokenAt(id string) key                  { return key{join("K", id), "k"} }
+func answerAt(k string) key                  { return key{join("I", k), "i"} }
+func firesPK(trigger store.EntityKey) string { return "F#" + entityText(trigger) }
+func fireAt(f store.Fire) key                { return key{firesPK(f.Trigger), momentText(f.At, f.ID)} }
+func turnAt(name string) key                 { return key{join("Q", name), "q"} }
 
 // AP-49 to AP-54.
 

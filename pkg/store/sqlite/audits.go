@@ -80,3 +80,43 @@ func (s audits) LastAudit(ctx context.Context, account string) (int64, error) {
 		return last, err
 	})
 }
+
+// RemovedAudit is the place of the last record that was removed.
+func (s audits) RemovedAudit(ctx context.Context, account string) (audit.Place, error) {
+	return read(ctx, s.db, func(tx *sqlitedb.Tx) (audit.Place, error) { return removedAudit(tx, account) })
+}
+
+func removedAudit(tx *sqlitedb.Tx, account string) (audit.Place, error) {
+	var p audit.Place
+	err := tx.QueryRow(`SELECT sequence, hash FROM audit_removed WHERE account = ?`, account).Scan(&p.Sequence, &p.Hash)
+	if errors.Is(err, sql.ErrNoRows) {
+		err = nil
+	}
+	return p, err
+}
+
+// trimmed bounds one transaction, which others wait for.
+const trimmed = 500
+
+// TrimAudit removes an account's records up to a place.
+func (s audits) TrimAudit(ctx context.Context, account string, upTo audit.Place, a audit.Record) error {
+	removed, err := write(ctx, s.db, func(tx *sqlitedb.Tx) (audit.Place, error) {
+		removed, err := removedAudit(tx, account)
+		if err != nil || upTo.Sequence <= removed.Sequence {
+			return removed, err
+		}
+		if _, err := appendAudit(tx, a); err != nil {
+			return removed, err
+		}
+		return upTo, exec(tx, `INSERT OR REPLACE INTO audit_removed (account, sequence, hash) VALUES (?, ?, ?)`, account, upTo.Sequence, upTo.Hash)
+	})
+	for more := true; more && err == nil; {
+		var gone int64
+		gone, err = write(ctx, s.db, func(tx *sqlitedb.Tx) (int64, error) {
+			return tx.Exec(`DELETE FROM audit WHERE account = ? AND sequence IN (
+				SELECT sequence FROM audit WHERE account = ? AND sequence <= ? ORDER BY sequence LIMIT ?)`, account, account, removed.Sequence, trimmed)
+		})
+		more = gone == trimmed
+	}
+	return err
+}

@@ -56,6 +56,7 @@ func scanChange(row scanner) (store.Change, error) {
 		c.Node, err = changedNode(node)
 	case fire != nil:
 		c.Fire, err = changedFire(fire)
+	case record == nil: // removed since, see TrimAudit: nobody hears of it any more
 	default:
 		c.Audit = new(audit.Record)
 		err = json.Unmarshal(record, c.Audit)

@@ -152,5 +152,10 @@ func schema() []string {
 		// How often it was changed who may do what.
 		`ALTER TABLE entity ADD COLUMN saved_as TEXT NOT NULL DEFAULT ''`,
 		`CREATE TABLE access_version (account TEXT PRIMARY KEY, version INTEGER NOT NULL) WITHOUT ROWID`,
+
+		// What was removed from the beginnings of audit trails, and how far they have
+		// come to their destinations.
+		`CREATE TABLE audit_removed (account TEXT PRIMARY KEY, sequence INTEGER NOT NULL, hash TEXT NOT NULL) WITHOUT ROWID`,
+		`CREATE TABLE audit_stream (account TEXT NOT NULL, destination TEXT NOT NULL, version INTEGER NOT NULL, doc TEXT NOT NULL, PRIMARY KEY (account, destination)) WITHOUT ROWID`,
 	}
 }

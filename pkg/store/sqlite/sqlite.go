@@ -52,6 +52,7 @@ func newStore(ctx context.Context, db *sqlitedb.DB, r room) (*Store, error) {
 			Placements:  placements{db},
 			Files:       files{db},
 			GitOps:      gitOps{db},
+			Streams:     streams{db},
 		},
 		Changes: changes{db},
 	}, t.loadOpen(ctx)

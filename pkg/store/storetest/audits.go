@@ -2,6 +2,7 @@ package storetest
 
 import (
 	"fmt"
+	"strings"
 
 	"github.com/slipway-cd/slipway/pkg/audit"
 	"github.com/slipway-cd/slipway/pkg/fault"
@@ -19,6 +20,10 @@ func auditCases() []testCase {
 		{"a record of a key is appended once", appendAuditOnce},
 		{"a refused change leaves no gap", auditRefused},
 		{"a commit and its record happen together", auditCommit},
+		{"the beginning of a trail goes, and what is left verifies", trimAudit},
+		{"of many who remove the same beginning one records it", raceTrimAudit},
+		{"how far a trail has come is kept by its version", saveStream},
+		{"of many who save the same version of a stream one wins", raceStream},
 	}
 }
 
@@ -149,4 +154,105 @@ func auditCommit(b *bench) {
 	if got := b.chain(); len(got) != 1 || got[0].Action != audit.Approve || got[0].ID != r.ID {
 		b.Errorf("the trail is %+v; want the record of the commit that happened", got)
 	}
+}
+
+// left reads what is left of an account's trail and checks it from there on.
+func (b *bench) left() []audit.Record {
+	b.Helper()
+	removed, err := b.Store.RemovedAudit(b.ctx(), b.account)
+	b.ok(err)
+	list, err := b.Store.ListAudit(b.ctx(), b.account, 0, 500)
+	b.ok(err)
+	var v audit.Verifier
+	v.From(removed)
+	for _, r := range list {
+		b.ok(v.Check(r))
+	}
+	return list
+}
+
+func trimAudit(b *bench) {
+	none, err := b.Store.RemovedAudit(b.ctx(), b.account)
+	b.ok(err)
+	same(b, "removed from a whole trail", audit.Place{}, none)
+	var places []audit.Place
+	for i := range 130 { // more than is deleted at a time
+		r := b.record(audit.Update, fmt.Sprint(i))
+		if i == 3 {
+			r.After = strings.Repeat("large ", 100_000) // in a blob
+		}
+		made, err := b.Store.AppendAudit(b.ctx(), r)
+		b.ok(err)
+		places = append(places, made.Place())
+	}
+	trim := func(n int) {
+		b.Helper()
+		b.ok(b.Store.TrimAudit(b.ctx(), b.account, places[n-1], audit.Expiry(at(9), b.account, places[n-1])))
+	}
+	trim(120)
+	list := b.left()
+	same(b, "records left", 11, len(list))
+	same(b, "the first of them", 121, list[0].Sequence)
+	same(b, "the last tells of it", true, list[10].Tells(places[119]))
+	trim(120) // again, and of what is gone already
+	trim(5)
+	same(b, "records left", 11, len(b.left()))
+	removed, err := b.Store.RemovedAudit(b.ctx(), b.account)
+	b.ok(err)
+	same(b, "removed", places[119], removed)
+	trim(130)
+	list = b.left() // what tells of the first, and of the second
+	same(b, "records left", 2, len(list))
+	made, err := b.Store.AppendAudit(b.ctx(), b.record(audit.Update, "next"))
+	b.ok(err)
+	same(b, "the next one's number", 133, made.Sequence)
+	b.left()
+}
+
+func raceTrimAudit(b *bench) {
+	var last audit.Record
+	for i := range 5 {
+		var err error
+		last, err = b.Store.AppendAudit(b.ctx(), b.record(audit.Update, fmt.Sprint(i)))
+		b.ok(err)
+	}
+	b.allSucceed(func(int) error {
+		return b.Store.TrimAudit(b.ctx(), b.account, last.Place(), audit.Expiry(at(9), b.account, last.Place()))
+	})
+	list := b.left()
+	if len(list) != 1 || !list[0].Tells(last.Place()) {
+		b.Errorf("the trail is %+v; want the one record that the others were removed", list)
+	}
+}
+
+func saveStream(b *bench) {
+	none, err := b.Store.Stream(b.ctx(), b.account, "siem")
+	b.ok(err)
+	same(b, "of a destination to which nothing was sent", store.Stream{Account: b.account, Destination: "siem"}, none)
+	none.Made, none.Document, none.Sequence, none.Sent = at(1), 2, 500, at(3)
+	none.Failures, none.Failed, none.Error, none.Next = 4, at(5), "siem.example.com answered 503", at(6)
+	saved, err := b.Store.SaveStream(b.ctx(), none)
+	b.ok(err)
+	same(b, "version", 1, saved.Version)
+	read, err := b.Store.Stream(b.ctx(), b.account, "siem")
+	b.ok(err)
+	same(b, "read", saved, read)
+	_, err = b.Store.SaveStream(b.ctx(), none)
+	b.refused(err, fault.StaleVersion)
+	saved.Sequence = 700
+	_, err = b.Store.SaveStream(b.ctx(), saved)
+	b.ok(err)
+	other, err := b.Store.Stream(b.ctx(), b.account+"x", "siem")
+	b.ok(err)
+	same(b, "of another account", 0, other.Sequence)
+}
+
+func raceStream(b *bench) {
+	winner := b.oneWins(fault.StaleVersion, func(i int) error {
+		_, err := b.Store.SaveStream(b.ctx(), store.Stream{Account: b.account, Destination: "siem", Sequence: int64(i)})
+		return err
+	})
+	got, err := b.Store.Stream(b.ctx(), b.account, "siem")
+	b.ok(err)
+	same(b, "sequence", int64(winner), got.Sequence)
 }

@@ -26,6 +26,8 @@ import (
 
 	awssdk "github.com/aws/aws-sdk-go-v2/aws"
 
+	"github.com/slipway-cd/slipway/pkg/audit"
+	"github.com/slipway-cd/slipway/pkg/audit/bucket"
 	"github.com/slipway-cd/slipway/pkg/awshttp"
 	s3blob "github.com/slipway-cd/slipway/pkg/blob/s3"
 	"github.com/slipway-cd/slipway/pkg/engine"
@@ -52,8 +54,11 @@ type Config struct {
 	Policy   string // name of the function that evaluates policies
 	Mail     mail.Setting
 	Limits   engine.Limits // on executions at the same time
-	LogLevel string        // DEBUG, INFO (the default), WARN or ERROR
-	Version  string
+	// AuditRetention is how long audit records are kept; 0: for ever. Only the
+	// function sweeper removes any.
+	AuditRetention time.Duration
+	LogLevel       string // DEBUG, INFO (the default), WARN or ERROR
+	Version        string
 }
 
 // FromEnv reads a Config; every variable that is missing or wrong is in the
@@ -73,7 +78,8 @@ func FromEnv(lookup func(string) (string, bool)) (Config, error) {
 		Policy: need("SLIPWAY_POLICY_FUNCTION"),
 	}
 	c.URL, _ = lookup("SLIPWAY_URL")
-	if err := issuer.CheckURL(c.URL); err != nil {
+	err := issuer.CheckURL(c.URL)
+	if err != nil {
 		errs = append(errs, fmt.Errorf("the environment variable SLIPWAY_URL: %w", err))
 	}
 	c.Mail.URL, _ = lookup("SLIPWAY_SMTP_SERVER")
@@ -88,6 +94,10 @@ func FromEnv(lookup func(string) (string, bool)) (Config, error) {
 		return n
 	}
 	c.Limits = engine.Limits{Account: number("SLIPWAY_MAX_EXECUTIONS"), Pipeline: number("SLIPWAY_MAX_PIPELINE_EXECUTIONS")}
+	days, _ := lookup("SLIPWAY_AUDIT_RETENTION")
+	if c.AuditRetention, err = audit.Retention(cmp.Or(days, audit.TwoYears)); err != nil {
+		errs = append(errs, fmt.Errorf("the environment variable SLIPWAY_AUDIT_RETENTION: %w", err))
+	}
 	c.LogLevel, _ = lookup("SLIPWAY_LOG_LEVEL")
 	c.Version, _ = lookup("SLIPWAY_VERSION")
 	return c, errors.Join(errs...)
@@ -139,7 +149,9 @@ func New(ctx context.Context, cfg Config, with func(*plane.Parts)) (*Parts, erro
 		Store: st.Store, Runner: stepfunctions.New(sfn.NewFromConfig(sdk), cfg.Machine), Waker: socket.NewWaker(st.Connections, gateway, time.Now, log),
 		Master: master, URL: cfg.URL, Socket: address, Poll: 5 * time.Minute, // each poll is billed
 		Mail: mailServer, Limits: cfg.Limits, Version: cfg.Version, Log: log,
-		Policies: remote.New(lambda.NewFromConfig(sdk), cfg.Policy), NoDirectory: login.NoDirectoryOnAWS,
+		Bucket:         bucket.New(func(context.Context) (awssdk.Config, error) { return sdk, nil }).Put,
+		AuditRetention: cfg.AuditRetention,
+		Policies:       remote.New(lambda.NewFromConfig(sdk), cfg.Policy), NoDirectory: login.NoDirectoryOnAWS,
 	}
 	if with != nil {
 		with(&parts)

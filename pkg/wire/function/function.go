@@ -9,6 +9,7 @@ package function
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"io"
 	"log/slog"
 	"time"
@@ -36,7 +37,7 @@ func API(p *plane.Plane) lambda.Handler {
 // served is what the API answers from. Nobody stays for sockets and streams.
 func served(p *plane.Plane) api.Config {
 	return api.Config{
-		Store: p.Parts.Store, Catalog: p.Catalog, Files: p.Files, Launch: p.Launch, Executions: p.Executions, Tasks: p.Tasks, Ledger: p.Ledger, Issuer: p.Issuer, Triggers: p.Triggers, GitOps: p.GitOps,
+		Store: p.Parts.Store, Catalog: p.Catalog, Files: p.Files, Launch: p.Launch, Executions: p.Executions, Tasks: p.Tasks, Ledger: p.Ledger, Issuer: p.Issuer, Triggers: p.Triggers, GitOps: p.GitOps, Stream: p.Stream,
 		Timing: p.Timing(), Now: time.Now, Log: p.Parts.Log, Version: p.Parts.Version,
 	}
 }
@@ -104,13 +105,25 @@ func Notify(n *notify.Notifier) lambda.Handler {
 const startGrace = 2 * time.Minute
 
 // Sweeper repairs executions, and writes the age of the oldest unclaimed task
-// as a metric in CloudWatch's embedded format: a line of the log.
+// as a metric in CloudWatch's embedded format: a line of the log. Then it trims the
+// audit trail. What asks for AuditStream brings the trail to its destinations
+// instead: since there is one sweeper at a time, nothing goes twice.
 func Sweeper(p *plane.Plane, metrics io.Writer) lambda.Handler {
-	return lambda.NewHandler(func(ctx context.Context) (repair.Report, error) {
+	return lambda.NewHandler(func(ctx context.Context, asked struct {
+		DetailType string `json:"detail-type"`
+	}) (repair.Report, error) {
+		if asked.DetailType == AuditStream {
+			late, err := p.Stream.Pass(ctx)
+			return repair.Report{}, errors.Join(err, write(metrics, metric{"AuditStreamLateSeconds", "Seconds", late.Seconds()}))
+		}
 		report, err := p.Repair.Sweep(ctx, plane.Account, startGrace)
 		if err := write(metrics, metric{"OldestUnclaimedTaskSeconds", "Seconds", report.OldestTask.Seconds()}); err != nil {
 			return report, err
 		}
-		return report, err
+		return report, errors.Join(err, p.Stream.Trim(ctx))
 	})
 }
+
+// AuditStream is the detail type of what makes the sweeper bring the audit trail to
+// its destinations (infra).
+const AuditStream = "Audit Stream"

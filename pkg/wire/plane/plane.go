@@ -15,6 +15,8 @@ import (
 	"time"
 	_ "time/tzdata" // schedules and deadlines name zones, which a function's or a container's image may lack
 
+	"github.com/slipway-cd/slipway/pkg/audit"
+	"github.com/slipway-cd/slipway/pkg/audit/stream"
 	"github.com/slipway-cd/slipway/pkg/builtin"
 	"github.com/slipway-cd/slipway/pkg/catalog"
 	"github.com/slipway-cd/slipway/pkg/engine"
@@ -79,6 +81,10 @@ type Parts struct {
 	Mail        *mail.Server    // nil: no mail can be sent
 	Limits      engine.Limits   // on executions at the same time
 	Trace       *trace.Recorder // nil makes no spans
+	// Bucket puts a part of the audit trail into a destination's; nil: none can.
+	Bucket func(ctx context.Context, to audit.Destination, key string, body []byte) error
+	// AuditRetention is how long audit records are kept; 0: for ever.
+	AuditRetention time.Duration
 	// Policies evaluates governance policies; nil: none can be saved.
 	Policies policy.Engine
 	Version  string
@@ -101,6 +107,7 @@ type Plane struct {
 	Repair     *repair.Repairer
 	Feed       *feed.Reader
 	Notifier   *notify.Notifier
+	Stream     *stream.Streamer
 	Parts      Parts
 }
 
@@ -152,13 +159,17 @@ func New(p Parts) *Plane {
 	}
 	triggers := firing.New(firing.Config{Account: Account, Store: p.Store, Launch: starts, Engine: handler, Types: documents.Types, Secret: keeper, Stored: p.Store.Polls, Files: p.Store.Files, Issuer: signs, Connected: places.Connected, Look: p.Waker.Look, Now: time.Now, Log: p.Log})
 	handler.StartChained = executions.StartChained
+	// In a function, what listens on loopback is the function's own runtime.
+	sender := send.New(mail.Sender{}, p.Alone)
 	return &Plane{
 		Engine: handler, Catalog: saved, Files: filestore.New(filestore.Config{Store: p.Store.Files, Now: time.Now}), Launch: starts, Executions: executions, Tasks: tasks,
 		Ledger: places, Issuer: signs, Triggers: triggers, GitOps: gitOps, Login: desk, Parts: p,
-		// In a function, what listens on loopback is the function's own runtime.
 		Notifier: notify.New(notify.Config{
-			Executions: p.Store.Executions, Entities: p.Store.Entities, Sent: p.Store.Keys, Engine: handler, Secret: keeper, Sender: send.New(mail.Sender{}, p.Alone), Mail: p.Mail, Alone: p.Alone,
+			Executions: p.Store.Executions, Entities: p.Store.Entities, Sent: p.Store.Keys, Engine: handler, Secret: keeper, Sender: sender, Mail: p.Mail, Alone: p.Alone,
 			Settle: p.Settle, Now: time.Now, Log: p.Log,
+		}),
+		Stream: stream.New(stream.Config{
+			Account: Account, Store: p.Store, Secret: keeper, Post: sender.Send, Put: p.Bucket, Settle: p.Settle, Retention: p.AuditRetention, Now: time.Now, Log: p.Log,
 		}),
 		Repair: repair.New(repair.Config{
 			Store: p.Store, Runner: p.Runner, Engine: handler, Launch: starts, Now: time.Now, Log: p.Log,
