@@ -93,6 +93,7 @@ func (w *watch) delivery() {
 		w.graph("units", w.metric("AWS/DynamoDB", "ConsumedReadCapacityUnits", "Sum", table), w.metric("AWS/DynamoDB", "ConsumedWriteCapacityUnits", "Sum", table)),
 		w.alarm("FeedLate", "events-late", "events-late", late, 300_000, 1), // ms
 		w.alarm("Http", "http-server-errors", "execution-stuck", w.metric("AWS/ApiGateway", "5xx", "Sum", api), 0, 3),
+		w.alarm("AuditLate", "audit-stream-late", "audit-stream-late", w.own("sweeper", "AuditStreamLateSeconds", "Maximum"), 86_400, 1),
 		w.graph("requests", w.metric("AWS/ApiGateway", "Count", "Sum", api), w.metric("AWS/ApiGateway", "4xx", "Sum", api)),
 	)
 }

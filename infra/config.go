@@ -34,11 +34,21 @@ type config struct {
 	// ArtifactBuckets are those whose new objects fire triggers; none: all that
 	// send their events to EventBridge.
 	ArtifactBuckets []string
+	// AuditRetention is for how many days audit records are kept, 0 for ever; none:
+	// as pkg/wire/aws has it.
+	AuditRetention string
+	// AuditBuckets are those that the audit trail may be written into, below audit/,
+	// AuditRoles the roles that may be assumed to write it: of streaming destinations.
+	AuditBuckets, AuditRoles []string
 	// Delegate is one on ECS Fargate; nil for none.
 	Delegate *delegateConfig
 }
 
-var stageName = regexp.MustCompile(`^[a-z][a-z0-9-]{0,15}$`)
+var (
+	stageName  = regexp.MustCompile(`^[a-z][a-z0-9-]{0,15}$`)
+	bucketName = regexp.MustCompile(`^[a-z0-9][a-z0-9.-]{1,61}[a-z0-9]$`)
+	roleARN    = regexp.MustCompile(`^arn:aws[a-z-]*:iam::[0-9]{12}:role/[-+=,.@_/0-9A-Za-z]{1,512}$`)
+)
 
 // fromContext reads and checks the context; every mistake is in the one error.
 func fromContext(node constructs.Node) (config, error) {
@@ -48,14 +58,18 @@ func fromContext(node constructs.Node) (config, error) {
 		}
 		return otherwise
 	}
+	list := func(key string) []string {
+		if names := get(key, ""); names != "" {
+			return strings.Split(names, ",")
+		}
+		return nil
+	}
 	c := config{
 		Stage: get("stage", "dev"), Functions: get("functions", "../dist/functions"), Machines: get("statemachines", "../statemachines"),
 		LogLevel: get("logLevel", "INFO"), Domain: get("domain", ""), Certificate: get("certificate", ""), Alarms: get("alarms", ""),
 		MaxExecutions: get("maxExecutions", ""), MaxPipelineExecutions: get("maxPipelineExecutions", ""),
+		AuditRetention: get("auditRetention", ""), AuditBuckets: list("auditBuckets"), AuditRoles: list("auditRoles"), ArtifactBuckets: list("artifactBuckets"),
 		SMTPServer: get("smtpServer", ""), SMTPFrom: get("smtpFrom", ""), SMTPPassword: get("smtpPassword", ""),
-	}
-	if names := get("artifactBuckets", ""); names != "" {
-		c.ArtifactBuckets = strings.Split(names, ",")
 	}
 	c.Keep = c.Stage != "dev" && !strings.HasPrefix(c.Stage, "dev-")
 	var errs []error
@@ -72,6 +86,19 @@ func fromContext(node constructs.Node) (config, error) {
 	for key, v := range map[string]string{"maxExecutions": c.MaxExecutions, "maxPipelineExecutions": c.MaxPipelineExecutions} {
 		if n, err := strconv.Atoi(v); v != "" && (err != nil || n < 0) {
 			errs = append(errs, fmt.Errorf("%s %q: want a number, 0 for no limit", key, v))
+		}
+	}
+	if n, err := strconv.Atoi(c.AuditRetention); c.AuditRetention != "" && (err != nil || n < 0 || n > 36500) {
+		errs = append(errs, fmt.Errorf("auditRetention %q: want a number of days up to 36500, 0 for ever", c.AuditRetention))
+	}
+	for _, name := range c.AuditBuckets {
+		if !bucketName.MatchString(name) {
+			errs = append(errs, fmt.Errorf("auditBuckets: found %q; want names of buckets, with commas between them", name))
+		}
+	}
+	for _, arn := range c.AuditRoles {
+		if !roleARN.MatchString(arn) {
+			errs = append(errs, fmt.Errorf("auditRoles: found %q; want ARNs of roles, with commas between them", arn))
 		}
 	}
 	for _, name := range functionNames() {

@@ -34,7 +34,7 @@ func specs() []spec {
 		{name: "events", purpose: "takes in the ends of machine runs, and fires schedules", memory: 256, timeout: 60, reserved: 10, queued: true},
 		{name: "feed", purpose: "tells the event bus what happens", memory: 256, timeout: 60, queued: true},
 		{name: "notify", purpose: "sends notifications", memory: 256, timeout: 180, reserved: 10, queued: true},
-		{name: "sweeper", purpose: "repairs executions", memory: 256, timeout: 300, reserved: 1, queued: true},
+		{name: "sweeper", purpose: "repairs executions, and brings the audit trail to its destinations", memory: 256, timeout: 300, reserved: 2, queued: true}, // a sweep, and a pass of the trail
 	}
 }
 
@@ -115,6 +115,7 @@ func (c *Compute) environment() *map[string]*string {
 	for name, value := range map[string]string{
 		"SLIPWAY_SMTP_SERVER": c.cfg.SMTPServer, "SLIPWAY_SMTP_FROM": c.cfg.SMTPFrom, "SLIPWAY_SMTP_PASSWORD": c.cfg.SMTPPassword,
 		"SLIPWAY_MAX_EXECUTIONS": c.cfg.MaxExecutions, "SLIPWAY_MAX_PIPELINE_EXECUTIONS": c.cfg.MaxPipelineExecutions,
+		"SLIPWAY_AUDIT_RETENTION": c.cfg.AuditRetention,
 	} {
 		if value != "" {
 			env[name] = jsii.String(value)

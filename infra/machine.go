@@ -124,6 +124,23 @@ func (c *Compute) permissions() {
 			f.allow("Lists", []string{"dynamodb:Query"}, index("2"))
 			f.allow("Start", []string{"states:StartExecution"}, c.machineARN())
 			f.allow("Look", []string{"states:DescribeExecution"}, runs)
+			if len(c.cfg.AuditBuckets) > 0 { // streaming destinations
+				f.allow("AuditBuckets", []string{"s3:PutObject"}, c.auditObjects()...)
+			}
+			if len(c.cfg.AuditRoles) > 0 {
+				f.allow("AuditRoles", []string{"sts:AssumeRole"}, *jsii.Strings(c.cfg.AuditRoles...)...)
+			}
 		}
 	}
+}
+
+// auditObjects are what the audit trail is written to.
+func (c *Compute) auditObjects() []*string {
+	var list []*string
+	for _, name := range c.cfg.AuditBuckets {
+		list = append(list, c.Stack.FormatArn(&awscdk.ArnComponents{
+			Service: jsii.String("s3"), Region: jsii.String(""), Account: jsii.String(""), Resource: jsii.String(name + "/audit/*"), ArnFormat: awscdk.ArnFormat_NO_RESOURCE_NAME,
+		}))
+	}
+	return list
 }

@@ -68,4 +68,12 @@ func (c *Compute) rules(machine awsstepfunctions.StateMachine) {
 		RuleName: jsii.String(c.cfg.name("sweep")), Description: jsii.String("Repairs what events didn't"),
 		Schedule: awsevents.Schedule_Rate(awscdk.Duration_Minutes(jsii.Number(5))), Targets: target(c.functions["sweeper"]),
 	})
+	awsevents.NewRule(c.Stack, jsii.String("AuditStream"), &awsevents.RuleProps{
+		RuleName: jsii.String(c.cfg.name("audit-stream")), Description: jsii.String("Brings the audit trail to its streaming destinations"),
+		Schedule: awsevents.Schedule_Rate(awscdk.Duration_Minutes(jsii.Number(1))),
+		Targets: &[]awsevents.IRuleTarget{awseventstargets.NewLambdaFunction(c.functions["sweeper"].Function, &awseventstargets.LambdaFunctionProps{
+			Event:         awsevents.RuleTargetInput_FromObject(map[string]any{"detail-type": "Audit Stream"}),
+			RetryAttempts: jsii.Number(0), MaxEventAge: awscdk.Duration_Minutes(jsii.Number(1)), // the next one is due then
+		})},
+	})
 }

@@ -41,14 +41,14 @@ func auditCommand(a *app) *cobra.Command {
 			Example: "  slipway audit verify\n  slipway audit verify audit/default/2026/11/*/*.ndjson.gz",
 			RunE: func(c *cobra.Command, files []string) error {
 				if len(files) > 0 {
-					return a.auditVerifyFiles(files)
+					return trail{a}.verifyFiles(files)
 				}
-				return a.auditVerify(c.Context())
+				return trail{a}.verify(c.Context())
 			},
 		},
 		&cobra.Command{
 			Use: "destinations", Short: "Tell how far the trail has come to each streaming destination", Args: cobra.NoArgs,
-			RunE: func(c *cobra.Command, _ []string) error { return a.auditDestinations(c.Context()) },
+			RunE: func(c *cobra.Command, _ []string) error { return trail{a}.destinations(c.Context()) },
 		},
 	)
 	return c

@@ -18,6 +18,9 @@ import (
 	"github.com/slipway-cd/slipway/pkg/fault"
 )
 
+// trail is what the commands do with the audit trail.
+type trail struct{ app *app }
+
 // verified is what is known of a chain that holds.
 type verified struct {
 	Records int64  `json:"records"`
@@ -35,13 +38,13 @@ func chainOf(before, last audit.Place) verified {
 	return v
 }
 
-func (a *app) tell(v verified) error {
-	return a.shows.print(v, func() error {
+func (a trail) tell(v verified) error {
+	return a.app.shows.print(v, func() error {
 		from := ""
 		if v.First > 1 {
 			from = fmt.Sprintf(" from record %d", v.First)
 		}
-		fmt.Fprintf(a.shows.people(), "%s%s, unbroken; the last hash is %s\n", plural(int(v.Records), "record"), from, v.Hash)
+		fmt.Fprintf(a.app.shows.people(), "%s%s, unbroken; the last hash is %s\n", plural(int(v.Records), "record"), from, v.Hash)
 		return nil
 	})
 }
@@ -50,8 +53,8 @@ func broken(err error) error {
 	return fault.New(fault.Conflict, "the audit trail is broken: %w", err)
 }
 
-func (a *app) auditVerify(ctx context.Context) error {
-	client, _, err := a.caller.connect()
+func (a trail) verify(ctx context.Context) error {
+	client, _, err := a.app.caller.connect()
 	if err != nil {
 		return err
 	}
@@ -85,9 +88,9 @@ func (a *app) auditVerify(ctx context.Context) error {
 	return a.tell(chainOf(before, v.Last()))
 }
 
-// auditVerifyFiles checks what a destination got. The same record may be there more
+// verifyFiles checks what a destination got. The same record may be there more
 // than once.
-func (a *app) auditVerifyFiles(names []string) error {
+func (a trail) verifyFiles(names []string) error {
 	type file struct {
 		name  string
 		first int64
@@ -140,7 +143,7 @@ func (a *app) auditVerifyFiles(names []string) error {
 }
 
 // eachLine gives the records of a file to fn.
-func (a *app) eachLine(name string, fn func(audit.Record) error) error {
+func (a trail) eachLine(name string, fn func(audit.Record) error) error {
 	f, err := os.Open(name) //nolint:gosec // whoever runs the command may read it
 	if err != nil {
 		return fault.New(fault.Invalid, "%w", err)
@@ -158,8 +161,8 @@ func (a *app) eachLine(name string, fn func(audit.Record) error) error {
 	return err
 }
 
-func (a *app) auditDestinations(ctx context.Context) error {
-	client, _, err := a.caller.connect()
+func (a trail) destinations(ctx context.Context) error {
+	client, _, err := a.app.caller.connect()
 	if err != nil {
 		return err
 	}
@@ -167,7 +170,7 @@ func (a *app) auditDestinations(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	return a.shows.print(all, func() error {
+	return a.app.shows.print(all, func() error {
 		moment := func(t time.Time) string {
 			if t.IsZero() {
 				return "-"
@@ -180,6 +183,6 @@ func (a *app) auditDestinations(ctx context.Context) error {
 				s.Identifier, string(s.Type), s.Status, strconv.FormatInt(s.Sequence, 10), moment(s.Sent), strconv.FormatInt(s.Lag, 10), moment(s.Next), cmp.Or(s.Error, "-"),
 			})
 		}
-		return a.shows.table("DESTINATION TYPE STATUS RECORD SENT LAG NEXT ERROR", rows)
+		return a.app.shows.table("DESTINATION TYPE STATUS RECORD SENT LAG NEXT ERROR", rows)
 	})
 }

@@ -42,6 +42,7 @@ func rows() map[string]row {
 		"readApprovalLink":               {proof: "internal/e2e/approvers_test.go: TestApprovalLinks; pkg/api/access_test.go: TestLinksAreKnownOrRefused"},
 		"answerApprovalLink":             {body: approval, proof: "internal/e2e/approvers_test.go: TestApprovalLinks; pkg/api/access_test.go: TestLinksAreKnownOrRefused"},
 		"listAudit":                      {},
+		"listAuditStreams":               {},
 		"registerDelegate":               {body: `{"id":"d1","name":"d"}`},
 		"delegateGoodbye":                {},
 		"claimTasks":                     {body: `{"max":1}`},

@@ -41,8 +41,8 @@ type Config struct {
 	Log       *slog.Logger
 }
 
-// Streamer brings the trail to its destinations. One at a time does, of all that
-// there are of an account: two would send everything twice.
+// Streamer brings the trail to its destinations. Two at the same time send a part
+// twice: one of them keeps how far it has come, and the other one stops.
 type Streamer struct{ Config }
 
 // New makes a Streamer.

@@ -107,14 +107,17 @@ const startGrace = 2 * time.Minute
 // Sweeper repairs executions, and writes the age of the oldest unclaimed task
 // as a metric in CloudWatch's embedded format: a line of the log. Then it trims the
 // audit trail. What asks for AuditStream brings the trail to its destinations
-// instead: since there is one sweeper at a time, nothing goes twice.
+// instead.
 func Sweeper(p *plane.Plane, metrics io.Writer) lambda.Handler {
 	return lambda.NewHandler(func(ctx context.Context, asked struct {
 		DetailType string `json:"detail-type"`
 	}) (repair.Report, error) {
 		if asked.DetailType == AuditStream {
 			late, err := p.Stream.Pass(ctx)
-			return repair.Report{}, errors.Join(err, write(metrics, metric{"AuditStreamLateSeconds", "Seconds", late.Seconds()}))
+			if late > 0 { // a metric is billed in each hour that has it
+				err = errors.Join(err, write(metrics, metric{"AuditStreamLateSeconds", "Seconds", late.Seconds()}))
+			}
+			return repair.Report{}, err
 		}
 		report, err := p.Repair.Sweep(ctx, plane.Account, startGrace)
 		if err := write(metrics, metric{"OldestUnclaimedTaskSeconds", "Seconds", report.OldestTask.Seconds()}); err != nil {
