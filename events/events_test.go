@@ -19,6 +19,7 @@ import (
 	"github.com/slipway-cd/slipway/pkg/access"
 	"github.com/slipway-cd/slipway/pkg/audit"
 	"github.com/slipway-cd/slipway/pkg/catalog"
+	"github.com/slipway-cd/slipway/pkg/fault"
 	"github.com/slipway-cd/slipway/pkg/feed"
 	"github.com/slipway-cd/slipway/pkg/launch"
 	"github.com/slipway-cd/slipway/pkg/plan"
@@ -255,6 +256,25 @@ func TestSamples(t *testing.T) {
 		"aws.s3.object-created": {func(b *bench) lambda.Handler { return function.Events(b.Plane, log) }, fired("object")},
 		"aws.events.minute": {
 			func(b *bench) lambda.Handler { return function.Events(b.Plane, log) }, fired("nightly"),
+		},
+		"aws.events.audit-stream": {
+			func(b *bench) lambda.Handler {
+				_, err := b.Store.SaveEntity(t.Context(), store.Entity{
+					Key:  store.EntityKey{Scope: ref.Scope{Account: plane.Account}, Kind: ref.StreamingDestination, ID: "siem"},
+					YAML: []byte("streamingDestination: {identifier: siem, name: siem, status: ACTIVE, spec: {type: HTTP, url: 'https://siem.example.com', secretRef: account.gone}}"),
+				}, audit.Record{Time: time.Now(), Actor: "ada", Scope: ref.Scope{Account: plane.Account}, Action: audit.Create, Kind: "streamingDestination", ID: "siem"})
+				if err != nil && !fault.Is(err, fault.StaleVersion) { // of the second time
+					t.Error(err)
+				}
+				return function.Sweeper(b.Plane, t.Output())
+			},
+			func(t *testing.T, b *bench, _ []byte) {
+				t.Helper()
+				all, err := b.Stream.Destinations(t.Context())
+				if err != nil || len(all.Destinations) != 1 || all.Destinations[0].Failures == 0 {
+					t.Errorf("the destinations are %+v, %v; want one that was tried", all, err)
+				}
+			},
 		},
 		"aws.events.scheduled": {
 			func(b *bench) lambda.Handler { return function.Sweeper(b.Plane, t.Output()) },

@@ -55,6 +55,8 @@ const (
 	minutesPerMonth = 43_800
 	pollsPerMinute  = 0.2 // connected and idle: they stand for heartbeats
 	sweepsPerMonth  = minutesPerMonth / 5
+	readsPerSweep   = 7                   // executions under way; the rest to see that no audit record is old
+	readsPerPass    = 2                   // the audit trail's destinations, and where it begins
 	looksPerMonth   = minutesPerMonth / 5 // of a delegate that asks what to watch (docs/instances.md)
 	readsPerLook    = 2.5                 // its token, itself, and the keys of 15 placements
 )
@@ -81,9 +83,9 @@ func (a *app) cost(steps, runs, delegates int) error {
 	requests := d * minutesPerMonth * pollsPerMinute
 	idle := []expense{
 		line("API requests", requests, priceRequest),
-		line("Lambda invocations", requests+sweepsPerMonth+minutesPerMonth, priceInvocation+gbSeconds/5*priceGBSecond),
+		line("Lambda invocations", requests+sweepsPerMonth+2*minutesPerMonth, priceInvocation+gbSeconds/5*priceGBSecond),
 		line("DynamoDB write units", requests, priceWrite),
-		line("DynamoDB read units", 3*requests+sweepsPerMonth+minutesPerMonth, priceRead),
+		line("DynamoDB read units", 3*requests+readsPerSweep*sweepsPerMonth+(1+readsPerPass)*minutesPerMonth, priceRead),
 		line("requests for watches", d*looksPerMonth, priceRequest+priceInvocation+gbSeconds/5*priceGBSecond+readsPerLook*priceRead),
 		line("connection minutes", d*minutesPerMonth, priceMinute),
 		line("KMS key", 1, priceKey),

@@ -9,6 +9,7 @@ import (
 	"log/slog"
 	"os"
 	"path/filepath"
+	"strconv"
 	"strings"
 	"sync"
 	"testing"
@@ -19,6 +20,7 @@ import (
 	"github.com/slipway-cd/slipway/delegate"
 	"github.com/slipway-cd/slipway/internal/testport"
 	"github.com/slipway-cd/slipway/pkg/api"
+	"github.com/slipway-cd/slipway/pkg/audit"
 	"github.com/slipway-cd/slipway/pkg/provision"
 	"github.com/slipway-cd/slipway/pkg/ref"
 	"github.com/slipway-cd/slipway/pkg/store"
@@ -54,6 +56,7 @@ func TestScript(t *testing.T) {
 
 			"until-status": untilStatus,
 			"provisioned":  provisioned,
+			"recorded":     recorded,
 		},
 		RequireExplicitExec: true,
 		UpdateScripts:       os.Getenv("UPDATE_SCRIPTS") != "",
@@ -193,6 +196,25 @@ func provisioned(ts *testscript.TestScript, _ bool, args []string) {
 	}
 	_, err = local.Store.CancelTask(ctx, id)
 	ts.Check(err)
+}
+
+// recorded makes audit records, of years ago: "recorded NUMBER YEARS", while no server
+// runs.
+func recorded(ts *testscript.TestScript, _ bool, args []string) {
+	ctx := context.Background()
+	local, err := wire.Open(ctx, wire.ServeConfig{Data: ts.MkAbs("data"), Log: slog.New(slog.DiscardHandler)})
+	ts.Check(err)
+	defer func() { ts.Check(local.Close(ctx)) }()
+	n, err := strconv.Atoi(args[0])
+	ts.Check(err)
+	years, err := strconv.Atoi(args[1])
+	ts.Check(err)
+	for range n {
+		_, err := local.Store.AppendAudit(ctx, audit.Record{
+			Time: time.Now().AddDate(-years, 0, 0), Actor: "ada", Scope: ref.Scope{Account: "default"}, Action: audit.Update, Kind: "pipeline", ID: "web",
+		})
+		ts.Check(err)
+	}
 }
 
 // untilStatus waits until an execution has a status: "until-status ID STATUS".

@@ -98,9 +98,6 @@ func TestAuditStreamOnAWS(t *testing.T) {
 	if last := whole(t, objects(t, moto, bucket)); last != all[0].Sequence {
 		t.Errorf("the bucket got up to %d of %d", last, all[0].Sequence)
 	}
-	if calls := a.Calls.Calls("sweeper"); !slices.Contains(calls, "sts:AssumeRole") {
-		t.Errorf("no role was assumed: %v", calls)
-	}
 }
 
 const secretCanary = `secret: {type: SecretText, name: canary, identifier: canary, spec: {secretManagerIdentifier: harnessSecretManager, valueType: Inline, value: ` + canary + `}}`
@@ -209,7 +206,11 @@ func objects(t *testing.T, cfg aws.Config, bucket string) [][]byte {
 		if err != nil {
 			t.Fatal(err)
 		}
-		in, err := gzip.NewReader(got.Body)
+		body, err := io.ReadAll(got.Body)
+		if err != nil {
+			t.Fatal(err)
+		}
+		in, err := gzip.NewReader(bytes.NewReader(body))
 		if err != nil {
 			t.Fatal(err)
 		}

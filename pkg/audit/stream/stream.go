@@ -33,7 +33,7 @@ type Config struct {
 	// Post sends a part by HTTP, Put puts one into a bucket.
 	Post func(ctx context.Context, out message.Outgoing, none *mail.Server) error
 	Put  func(ctx context.Context, to audit.Destination, key string, body []byte) error
-	// Settle returns when all that can be read is on disk.
+	// Settle returns when all that can be read is on disk; nil: it always is.
 	Settle func() error
 	// Retention is how long records are kept; 0: for ever.
 	Retention time.Duration
@@ -46,7 +46,12 @@ type Config struct {
 type Streamer struct{ Config }
 
 // New makes a Streamer.
-func New(cfg Config) *Streamer { return &Streamer{cfg} }
+func New(cfg Config) *Streamer {
+	if cfg.Settle == nil {
+		cfg.Settle = func() error { return nil }
+	}
+	return &Streamer{cfg}
+}
 
 // atOnce is to how many destinations is sent at the same time.
 const atOnce = 8
