@@ -199,3 +199,53 @@ func TestWhoSeesWhichRecords(t *testing.T) {
 		d.ask("DELETE", "/v1/entities/roleAssignment/eve"+c.at+"&version=1", "").want(204, nil)
 	}
 }
+
+// What was removed from the beginning of a trail is told, oldest first, and isn't
+// looked for, newest first.
+func TestAuditWithoutItsBeginning(t *testing.T) {
+	t.Parallel()
+	s := setup(t)
+	scope := ref.Scope{Account: "default"}
+	var places []audit.Place
+	for i := range 12 {
+		r, err := s.store.AppendAudit(t.Context(), audit.Record{Scope: scope, Time: time.Date(2026, 1, 1+i, 0, 0, 0, 0, time.UTC), Action: audit.Update, ID: strconv.Itoa(i)})
+		if err != nil {
+			t.Fatal(err)
+		}
+		places = append(places, r.Place())
+	}
+	var got api.AuditList
+	s.ask("GET", "/v1/audit?limit=2", "").want(200, &got)
+	if got.Removed != nil || got.NextPageToken != "3" {
+		t.Errorf("of a whole trail: removed %v, next %q", got.Removed, got.NextPageToken)
+	}
+	if err := s.store.TrimAudit(t.Context(), "default", places[4], audit.Expiry(time.Now(), "default", places[4])); err != nil {
+		t.Fatal(err)
+	}
+	for _, c := range []struct {
+		query string
+		want  []int64
+		next  string
+	}{
+		{"limit=2", []int64{6, 7}, "8"},
+		{"limit=2&pageToken=3", []int64{6, 7}, "8"}, // which was given out before
+		{"limit=2&pageToken=12", []int64{12, 13}, "14"},
+		{"newest=true&limit=2", []int64{13, 12}, "11"},
+		{"newest=true&pageToken=7", []int64{7, 6}, ""},
+		{"newest=true&pageToken=3", nil, ""},
+		{"newest=true&from=2026-01-03&to=2026-01-07", []int64{7, 6}, ""},
+	} {
+		var got api.AuditList
+		s.ask("GET", "/v1/audit?"+c.query, "").want(200, &got)
+		var numbers []int64
+		for _, r := range got.Records {
+			numbers = append(numbers, r.Sequence)
+		}
+		if !slices.Equal(numbers, c.want) || got.NextPageToken != c.next {
+			t.Errorf("%s: got %v, next %q; want %v, %q", c.query, numbers, got.NextPageToken, c.want, c.next)
+		}
+		if oldest := !strings.Contains(c.query, "newest"); oldest && (got.Removed == nil || *got.Removed != places[4]) {
+			t.Errorf("%s: removed is %v; want %v", c.query, got.Removed, places[4])
+		}
+	}
+}
