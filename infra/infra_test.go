@@ -205,6 +205,9 @@ func TestContextIsChecked(t *testing.T) {
 	}{
 		{map[string]any{"stage": "Prod!"}, `stage "Prod!"`},
 		{map[string]any{"domain": "slipway.example.com"}, "domain and certificate"},
+		{map[string]any{"auditRetention": "2y"}, `auditRetention "2y": want a number of days`},
+		{map[string]any{"auditBuckets": "acme,*"}, `auditBuckets: found "*"`},
+		{map[string]any{"auditRoles": "arn:aws:iam::444455556666:role/*"}, `auditRoles: found "arn:aws:iam::444455556666:role/*"`},
 		{map[string]any{"functions": "/nowhere"}, "make functions"},
 		{map[string]any{"delegate": "ec2"}, "want none or fargate"},
 		{map[string]any{"delegate": "fargate"}, "needs delegateVpc"},

@@ -7,6 +7,8 @@ import (
 	"slices"
 	"strings"
 	"testing"
+
+	"github.com/google/go-cmp/cmp"
 )
 
 // statement is a part of a policy.
@@ -120,6 +122,7 @@ var nameless = map[string]string{
 // knows before.
 var below = map[string]string{
 	":execution:slipway-%s-node:*": "each machine run has a name of its own",
+	"/audit/*":                     "each part of the audit trail is named by its records",
 	"/blobs/*":                     "each blob is named by its hash",
 	"/%s/POST/@connections/*":      "API Gateway names each connection",
 }
@@ -193,5 +196,33 @@ func TestRolesHaveOwnPoliciesOnly(t *testing.T) {
 				}
 			}
 		}
+	}
+}
+
+// The audit trail gets into the buckets and to the roles that the context names, by
+// the sweeper alone, and without them nowhere.
+func TestAuditGoesWhereTheContextSays(t *testing.T) {
+	t.Parallel()
+	outward := func(variant string) []string {
+		var found []string
+		for _, line := range rights(t, load(t, variant, "Compute")) {
+			if strings.Contains(line, "sts:AssumeRole") || strings.Contains(line, "/audit/*") {
+				found = append(found, line)
+			}
+		}
+		return found
+	}
+	want := []string{
+		"{SweeperRole} allow s3:PutObject on arn:{AWS::Partition}:s3:::acme-audit/audit/* arn:{AWS::Partition}:s3:::acme-more/audit/*",
+		"{SweeperRole} allow sts:AssumeRole on arn:aws:iam::444455556666:role/audit",
+	}
+	if diff := cmp.Diff(want, outward("full")); diff != "" {
+		t.Errorf("rights (-want +got):\n%s", diff)
+	}
+	if found := outward("prod"); len(found) > 0 {
+		t.Errorf("without them it may %q", found)
+	}
+	if env := fmt.Sprint(load(t, "full", "Compute").Resources); !strings.Contains(env, "SLIPWAY_AUDIT_RETENTION:365") {
+		t.Error("no function is told how long records are kept")
 	}
 }

@@ -25,7 +25,8 @@ func variants() map[string]map[string]any {
 			"certificate": "arn:aws:acm:eu-west-1:111122223333:certificate/12345678-1234-1234-1234-123456789012",
 			"delegate":    "fargate", "delegateImage": "111122223333.dkr.ecr.eu-west-1.amazonaws.com/slipway/delegate:1.0", "delegateTags": "vpc-a",
 			"delegateToken": "arn:aws:secretsmanager:eu-west-1:111122223333:secret:slipway-delegate-AbCdEf",
-			"delegateVpc":   "vpc-0123456789abcdef0", "delegateSubnets": "subnet-0123456789abcdef0,subnet-0123456789abcdef1",
+			"auditBuckets":  "acme-audit,acme-more", "auditRoles": "arn:aws:iam::444455556666:role/audit", "auditRetention": "365",
+			"delegateVpc": "vpc-0123456789abcdef0", "delegateSubnets": "subnet-0123456789abcdef0,subnet-0123456789abcdef1",
 		},
 	}
 }

@@ -285,6 +285,23 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/v1/audit/destinations": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** Tell how far the account's audit trail has come to each streaming destination */
+        get: operations["listAuditStreams"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/v1/connectors/{connector}/test": {
         parameters: {
             query?: never;
@@ -3078,6 +3095,53 @@ export interface components {
         AuditList: {
             nextPageToken?: string;
             records: components["schemas"]["Record"][];
+            /** @description The last record that was removed from the beginning of the trail, if any was: the first that is left continues it */
+            removed?: components["schemas"]["Place"];
+        };
+        AuditStream: {
+            /** @description Of the last time */
+            error?: string;
+            /** Format: date-time */
+            failingSince?: string;
+            /**
+             * Format: int64
+             * @description How often on end it hasn't taken what was sent
+             */
+            failures?: number;
+            identifier: string;
+            /**
+             * Format: int64
+             * @description How many records of the trail it hasn't got yet
+             */
+            lag: number;
+            /**
+             * Format: int64
+             * @description How many records it never gets, for they were removed while it was inactive
+             */
+            missed?: number;
+            name: string;
+            /**
+             * Format: date-time
+             * @description When it is tried again, unless its document changes
+             */
+            next?: string;
+            /**
+             * Format: date-time
+             * @description When it has taken one
+             */
+            sent?: string;
+            /**
+             * Format: int64
+             * @description The number of the last record that it has taken; 0: none
+             */
+            sequence: number;
+            /** @enum {string} */
+            status: "ACTIVE" | "INACTIVE";
+            /** @enum {string} */
+            type: "AWS_S3" | "HTTP";
+        };
+        AuditStreams: {
+            destinations: components["schemas"]["AuditStream"][];
         };
         AutoApproval: {
             /** Format: date-time */
@@ -4597,6 +4661,11 @@ export interface components {
             inputs: components["schemas"]["Question"][];
             /** @description A form to fill in: the pipeline's document as far as it has inputs, with defaults and comments; empty: it has none */
             yaml: string;
+        };
+        Place: {
+            hash: string;
+            /** Format: int64 */
+            sequence: number;
         };
         Placement: {
             /** @description What was deployed last */
@@ -6406,6 +6475,35 @@ export interface operations {
             };
         };
     };
+    listAuditStreams: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description OK */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["AuditStreams"];
+                };
+            };
+            /** @description What went wrong */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
     testConnector: {
         parameters: {
             query?: {
@@ -7439,7 +7537,7 @@ export interface operations {
             };
             header?: never;
             path: {
-                kind: "organization" | "project" | "pipeline" | "service" | "environment" | "infrastructureDefinition" | "environmentGroup" | "overrides" | "serviceOverrides" | "connector" | "secret" | "variable" | "template" | "trigger" | "inputSet" | "overlayInputSet" | "userGroup" | "freeze" | "policy" | "policySet" | "user" | "serviceAccount" | "role" | "resourceGroup" | "roleAssignment" | "loginProvider" | "gitopsAgent" | "gitopsSettings" | "gitopsCertificate" | "gitopsGpgKey" | "gitopsRepoCredentials" | "gitopsRepository" | "gitopsCluster" | "gitopsProject" | "gitopsApplicationSet" | "gitopsApplication";
+                kind: "organization" | "project" | "pipeline" | "service" | "environment" | "infrastructureDefinition" | "environmentGroup" | "overrides" | "serviceOverrides" | "connector" | "secret" | "variable" | "template" | "trigger" | "inputSet" | "overlayInputSet" | "userGroup" | "freeze" | "policy" | "policySet" | "user" | "serviceAccount" | "role" | "resourceGroup" | "roleAssignment" | "loginProvider" | "streamingDestination" | "gitopsAgent" | "gitopsSettings" | "gitopsCertificate" | "gitopsGpgKey" | "gitopsRepoCredentials" | "gitopsRepository" | "gitopsCluster" | "gitopsProject" | "gitopsApplicationSet" | "gitopsApplication";
             };
             cookie?: never;
         };
@@ -7477,7 +7575,7 @@ export interface operations {
             };
             header?: never;
             path: {
-                kind: "organization" | "project" | "pipeline" | "service" | "environment" | "infrastructureDefinition" | "environmentGroup" | "overrides" | "serviceOverrides" | "connector" | "secret" | "variable" | "template" | "trigger" | "inputSet" | "overlayInputSet" | "userGroup" | "freeze" | "policy" | "policySet" | "user" | "serviceAccount" | "role" | "resourceGroup" | "roleAssignment" | "loginProvider" | "gitopsAgent" | "gitopsSettings" | "gitopsCertificate" | "gitopsGpgKey" | "gitopsRepoCredentials" | "gitopsRepository" | "gitopsCluster" | "gitopsProject" | "gitopsApplicationSet" | "gitopsApplication";
+                kind: "organization" | "project" | "pipeline" | "service" | "environment" | "infrastructureDefinition" | "environmentGroup" | "overrides" | "serviceOverrides" | "connector" | "secret" | "variable" | "template" | "trigger" | "inputSet" | "overlayInputSet" | "userGroup" | "freeze" | "policy" | "policySet" | "user" | "serviceAccount" | "role" | "resourceGroup" | "roleAssignment" | "loginProvider" | "streamingDestination" | "gitopsAgent" | "gitopsSettings" | "gitopsCertificate" | "gitopsGpgKey" | "gitopsRepoCredentials" | "gitopsRepository" | "gitopsCluster" | "gitopsProject" | "gitopsApplicationSet" | "gitopsApplication";
                 /** @description A template's has its version, e.g. build@v1; without one it is the stable version */
                 id: string;
             };
@@ -7519,7 +7617,7 @@ export interface operations {
             };
             header?: never;
             path: {
-                kind: "organization" | "project" | "pipeline" | "service" | "environment" | "infrastructureDefinition" | "environmentGroup" | "overrides" | "serviceOverrides" | "connector" | "secret" | "variable" | "template" | "trigger" | "inputSet" | "overlayInputSet" | "userGroup" | "freeze" | "policy" | "policySet" | "user" | "serviceAccount" | "role" | "resourceGroup" | "roleAssignment" | "loginProvider" | "gitopsAgent" | "gitopsSettings" | "gitopsCertificate" | "gitopsGpgKey" | "gitopsRepoCredentials" | "gitopsRepository" | "gitopsCluster" | "gitopsProject" | "gitopsApplicationSet" | "gitopsApplication";
+                kind: "organization" | "project" | "pipeline" | "service" | "environment" | "infrastructureDefinition" | "environmentGroup" | "overrides" | "serviceOverrides" | "connector" | "secret" | "variable" | "template" | "trigger" | "inputSet" | "overlayInputSet" | "userGroup" | "freeze" | "policy" | "policySet" | "user" | "serviceAccount" | "role" | "resourceGroup" | "roleAssignment" | "loginProvider" | "streamingDestination" | "gitopsAgent" | "gitopsSettings" | "gitopsCertificate" | "gitopsGpgKey" | "gitopsRepoCredentials" | "gitopsRepository" | "gitopsCluster" | "gitopsProject" | "gitopsApplicationSet" | "gitopsApplication";
                 /** @description A template's has its version, e.g. build@v1; without one it is the stable version */
                 id: string;
             };
@@ -7561,7 +7659,7 @@ export interface operations {
             };
             header?: never;
             path: {
-                kind: "organization" | "project" | "pipeline" | "service" | "environment" | "infrastructureDefinition" | "environmentGroup" | "overrides" | "serviceOverrides" | "connector" | "secret" | "variable" | "template" | "trigger" | "inputSet" | "overlayInputSet" | "userGroup" | "freeze" | "policy" | "policySet" | "user" | "serviceAccount" | "role" | "resourceGroup" | "roleAssignment" | "loginProvider" | "gitopsAgent" | "gitopsSettings" | "gitopsCertificate" | "gitopsGpgKey" | "gitopsRepoCredentials" | "gitopsRepository" | "gitopsCluster" | "gitopsProject" | "gitopsApplicationSet" | "gitopsApplication";
+                kind: "organization" | "project" | "pipeline" | "service" | "environment" | "infrastructureDefinition" | "environmentGroup" | "overrides" | "serviceOverrides" | "connector" | "secret" | "variable" | "template" | "trigger" | "inputSet" | "overlayInputSet" | "userGroup" | "freeze" | "policy" | "policySet" | "user" | "serviceAccount" | "role" | "resourceGroup" | "roleAssignment" | "loginProvider" | "streamingDestination" | "gitopsAgent" | "gitopsSettings" | "gitopsCertificate" | "gitopsGpgKey" | "gitopsRepoCredentials" | "gitopsRepository" | "gitopsCluster" | "gitopsProject" | "gitopsApplicationSet" | "gitopsApplication";
                 /** @description A template's has its version, e.g. build@v1; without one it is the stable version */
                 id: string;
             };
@@ -7601,7 +7699,7 @@ export interface operations {
             };
             header?: never;
             path: {
-                kind: "organization" | "project" | "pipeline" | "service" | "environment" | "infrastructureDefinition" | "environmentGroup" | "overrides" | "serviceOverrides" | "connector" | "secret" | "variable" | "template" | "trigger" | "inputSet" | "overlayInputSet" | "userGroup" | "freeze" | "policy" | "policySet" | "user" | "serviceAccount" | "role" | "resourceGroup" | "roleAssignment" | "loginProvider" | "gitopsAgent" | "gitopsSettings" | "gitopsCertificate" | "gitopsGpgKey" | "gitopsRepoCredentials" | "gitopsRepository" | "gitopsCluster" | "gitopsProject" | "gitopsApplicationSet" | "gitopsApplication";
+                kind: "organization" | "project" | "pipeline" | "service" | "environment" | "infrastructureDefinition" | "environmentGroup" | "overrides" | "serviceOverrides" | "connector" | "secret" | "variable" | "template" | "trigger" | "inputSet" | "overlayInputSet" | "userGroup" | "freeze" | "policy" | "policySet" | "user" | "serviceAccount" | "role" | "resourceGroup" | "roleAssignment" | "loginProvider" | "streamingDestination" | "gitopsAgent" | "gitopsSettings" | "gitopsCertificate" | "gitopsGpgKey" | "gitopsRepoCredentials" | "gitopsRepository" | "gitopsCluster" | "gitopsProject" | "gitopsApplicationSet" | "gitopsApplication";
                 /** @description A template's has its version, e.g. build@v1; without one it is the stable version */
                 id: string;
             };
