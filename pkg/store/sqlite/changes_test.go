@@ -62,3 +62,23 @@ func TestSubscribersAreApart(t *testing.T) {
 		}
 	}
 }
+
+// A record that was removed before a subscriber heard of it is in nobody's way.
+func TestChangesOfRemovedRecords(t *testing.T) {
+	t.Parallel()
+	s := open(t, filepath.Join(t.TempDir(), "slipway.db"))
+	var last audit.Record
+	for range 2 {
+		var err error
+		if last, err = s.AppendAudit(t.Context(), audit.Record{Scope: ref.Scope{Account: "acme"}, Action: audit.Create}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := s.TrimAudit(t.Context(), "acme", last.Place(), audit.Expiry(last.Time, "acme", last.Place())); err != nil {
+		t.Fatal(err)
+	}
+	list := waiting(t, s, "one")
+	if len(list) != 3 || list[0].Audit != nil || list[1].Audit != nil || list[2].Audit == nil {
+		t.Errorf("the changes are %+v; want two of which nothing is left, and the record of that", list)
+	}
+}
