@@ -142,6 +142,30 @@ on("what a log holds is shown as text in its colours, and drawn where it is in s
   assert.equal(await log.locator(".fg-c1").first().innerText(), "red");
 });
 
+on("the lines before a log's end come without moving what is read of it", async ({ page, login, context }) => {
+  let go;
+  const held = new Promise((resolve) => {
+    go = resolve;
+  });
+  await context.route(/\/log\?from=0/, async (r) => {
+    await held;
+    await r.continue();
+  });
+  await login(`/x/${ran.good.id}`);
+  const log = page.getByRole("log");
+  await log.getByText("3000", { exact: true }).waitFor();
+  await log.hover();
+  await page.mouse.wheel(0, -3600);
+  const line = log.getByText("2810", { exact: true });
+  await line.waitFor();
+  const { y } = await line.boundingBox();
+  go();
+  await page.locator("[role=log][aria-busy=false]").waitFor();
+  assert.ok(Math.abs((await line.boundingBox()).y - y) < 2);
+  await page.locator("[role=log]").press("Home");
+  await log.getByText("red", { exact: true }).waitFor();
+});
+
 on("a running execution is followed, and aborted after a question", async ({ page, login }) => {
   const { id } = await server.run("slow");
   await login(`/x/${id}`);

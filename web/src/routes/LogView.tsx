@@ -56,9 +56,7 @@ export function LogView({ execution, node, selection, select }: Props) {
   useEffect(() => {
     const elsewhere = selection.line !== undefined || failed(node);
     if (mode !== "start" || items.length === 0 || !log.loaded || (log.reading && elsewhere)) return;
-    const wanted = selection.line
-      ? items.findIndex((i) => "number" in i && i.number === selection.line)
-      : firstError(items, node);
+    const wanted = selection.line ? rowOf(items, selection.line) : firstError(items, node);
     if (wanted < 0) setMode("follow");
     else stay(wanted);
   }, [items, log.loaded, log.reading]);
@@ -68,13 +66,15 @@ export function LogView({ execution, node, selection, select }: Props) {
     if (atTheEnd && items.length > 0) virtual.scrollToIndex(items.length - 1, { align: "end" });
   }, [items.length, mode]);
   // Lines that come before those in sight don't move them.
-  const first = useRef(log.dropped);
+  const shown = useRef({ dropped: log.dropped, items });
   // biome-ignore lint/correctness/useExhaustiveDependencies: only lines before them do that
   useLayoutEffect(() => {
-    const more = first.current - log.dropped;
-    first.current = log.dropped;
-    if (more > 0 && mode === "stay" && pane.current) virtual.scrollToOffset(pane.current.scrollTop + more * lineHeight);
-  }, [log.dropped]);
+    const before = shown.current;
+    shown.current = { dropped: log.dropped, items };
+    if (mode !== "stay" || log.dropped >= before.dropped || !pane.current) return;
+    const more = rowOf(items, before.dropped + 1) - rowOf(before.items, before.dropped + 1);
+    virtual.scrollToOffset(pane.current.scrollTop + more * lineHeight);
+  }, [items]);
 
   const stay = (row?: number) => {
     setMode("stay");
@@ -230,6 +230,8 @@ function itemsOf(lines: LogLine[], dropped: number): Item[] {
   });
   return out;
 }
+
+const rowOf = (items: Item[], line: number) => items.findIndex((i) => "number" in i && i.number === line);
 
 const failed = (node: TreeNode) => ["Failed", "Errored", "Expired"].includes(node.status);
 
