@@ -189,6 +189,12 @@ func rows() map[string]row {
 		"describeSAMLLogin":              {proof: "pkg/api/login_saml_test.go: TestSomebodyLogsInBySAML"},
 		"loginByPassword":                {body: `{"user":"x","password":"y"}`, proof: "pkg/api/login_password_test.go: TestPasswordsComeFromTheConsoleAlone; pkg/api/login_password_test.go: TestAfterFiveWrongPasswordsNoneIsTried"},
 		"exchangePassword":               {body: `{"user":"x","password":"y"}`, proof: "pkg/api/login_password_test.go: TestPasswordsComeFromTheConsoleAlone"},
+		"loginByLocalPassword":           {body: `{"user":"x","password":"y"}`, proof: "pkg/api/login_local_test.go: TestSomebodyLogsInByAPassword; pkg/api/login_local_test.go: TestAfterFiveWrongPasswordsOfSlipwayNoneIsTried"},
+		"exchangeLocalPassword":          {body: `{"user":"x","password":"y"}`, proof: "pkg/api/login_local_test.go: TestWhomAPasswordDoesNotLetIn; pkg/api/login_local_test.go: TestASecondFactor"},
+		"setPassword":                    {body: `{"password":"correct horse battery"}`},
+		"beginSecondFactor":              {body: `{"password":"x"}`},
+		"confirmSecondFactor":            {body: `{"code":"x"}`},
+		"removeSecondFactor":             {},
 		"exchangeLogin":                  {body: `{"idToken":"x"}`, proof: "pkg/api/login_test.go: TestATokenOfTheProviderIsSwappedOnce"},
 		"logout":                         {proof: "pkg/api/sessions_test.go: TestASessionHasTheRightsOfItsToken; pkg/api/sessions_test.go: TestSessionsComeFromTheConsoleAlone"},
 		"whoami":                         {},
@@ -439,6 +445,8 @@ func (o operation) elsewhere() []int {
 		return []int{http.StatusOK}
 	case "answerApproval", "answerCallback", "makeApprovalLink": // its groups say who may, once something waits
 		return []int{http.StatusConflict}
+	case "beginSecondFactor", "confirmSecondFactor": // it is one's own, of who has no password, or can have none
+		return []int{http.StatusConflict, http.StatusBadRequest}
 	case "applyEntities": // whose document is none
 		return []int{http.StatusBadRequest, http.StatusForbidden}
 	}

@@ -24,3 +24,9 @@ func SubjectKey(account, provider, issuer, subject string) store.EntityKey {
 	sum := sha256.Sum256(text)
 	return BindingKey(account, sso.BySubject+hex.EncodeToString(sum[:]))
 }
+
+// CredentialKey is where it is kept by which password of Slipway's own a user logs
+// in. It is no user's identifier, nor whom a provider names.
+func CredentialKey(account, user string) store.EntityKey {
+	return BindingKey(account, sso.BySubject+"local="+user)
+}

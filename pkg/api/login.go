@@ -82,6 +82,7 @@ func loginProviders(server *Server) {
 		OperationID: "describeSAMLLogin", Method: http.MethodGet, Path: asserted + "/metadata", Tags: tags, Security: open,
 		Summary: "Give the metadata of SAML that an identity provider is told",
 	}, s.describe)
+	s.locals(server)
 	directory := loginPaths + "ldap/{provider}"
 	exempt(server, action.Public, huma.Operation{
 		OperationID: "loginByPassword", Method: http.MethodPost, Path: directory, Tags: tags, Security: open,
@@ -114,6 +115,7 @@ func (s *logins) ways(ctx context.Context, in *struct {
 	}
 	var err error
 	if s.Desk != nil {
+		out.Passwords = true
 		out.Providers, err = s.Desk.Ways(ctx)
 	}
 	return &struct{ Body login.Logins }{out}, err
@@ -285,15 +287,31 @@ func (s *logins) mintFor(ctx context.Context, who login.Person, kind store.Token
 		}
 	}
 	t, text := access.Mint(g, s.Now())
-	return t, text, s.Store.PutToken(ctx, t)
+	if err := s.Store.PutToken(ctx, t); err != nil {
+		return store.AccessToken{}, "", err
+	}
+	err := s.Desk.Stays(ctx, who)
+	if err == nil {
+		return t, text, nil
+	}
+	t.Revoked = true
+	return store.AccessToken{}, "", errors.Join(sentence(err), s.Store.PutToken(ctx, t))
 }
 
 // begun tells the audit trail of a login.
 func (s *logins) begun(ctx context.Context, who login.Person, t store.AccessToken) error {
 	_, err := s.Store.AppendAudit(ctx, audit.Record{
-		Time: s.Now(), Actor: t.Actor, Scope: t.Scope, Action: audit.Login, Kind: string(t.Kind), ID: t.ID, After: "by the login provider " + who.Provider.ID, Request: requestID(ctx),
+		Time: s.Now(), Actor: t.Actor, Scope: t.Scope, Action: audit.Login, Kind: string(t.Kind), ID: t.ID, After: how(who.Provider), Request: requestID(ctx),
 	})
 	return err
+}
+
+// how somebody has logged in, for the audit trail.
+func how(p sso.Provider) string {
+	if p.Type == sso.Local {
+		return "by a password"
+	}
+	return "by the login provider " + p.ID
 }
 
 // failed sends a browser to the page that says why nobody was logged in. The

@@ -22,12 +22,15 @@ type typed struct {
 		User     string `json:"user" maxLength:"256" doc:"The mail address that the directory has of somebody"`
 		Password string `json:"password" maxLength:"512"`
 	}
-	from string
+	reaches
 }
 
-// Resolve keeps where it comes from (huma.Resolver).
-func (t *typed) Resolve(ctx huma.Context) []error {
-	t.from = network(ctx.RemoteAddr(), ctx.Header("X-Forwarded-For"))
+// reaches is the network that a request comes from.
+type reaches struct{ from string }
+
+// Resolve keeps it (huma.Resolver).
+func (r *reaches) Resolve(ctx huma.Context) []error {
+	r.from = network(ctx.RemoteAddr(), ctx.Header("X-Forwarded-For"))
 	return nil
 }
 
@@ -65,11 +68,16 @@ func (s *logins) password(ctx context.Context, in *typed) (*loggedIn, error) {
 	if err != nil {
 		return nil, sentence(err)
 	}
+	return s.session(ctx, who, in.Origin)
+}
+
+// session is one of the console for who has logged in at a page of some origin.
+func (s *logins) session(ctx context.Context, who login.Person, origin string) (*loggedIn, error) {
 	t, text, err := s.mintFor(ctx, who, store.TokenSession)
 	if err != nil {
 		return nil, err
 	}
-	cookie, err := cookieFor(in.Origin, text, int(sessionAge/time.Second))
+	cookie, err := cookieFor(origin, text, int(sessionAge/time.Second))
 	if err != nil {
 		return nil, err
 	}
@@ -90,8 +98,12 @@ func (s *logins) exchangePassword(ctx context.Context, in *typed) (*struct{ Body
 // sentence tells people why they aren't logged in, and no more than they need.
 func sentence(err error) error {
 	var r *login.Refusal
-	if errors.As(err, &r) {
-		return fault.New(fault.Unauthenticated, "%s", r.Failure.Sentence())
+	if !errors.As(err, &r) {
+		return err
 	}
-	return err
+	told := fault.New(fault.Unauthenticated, "%s", r.Failure.Sentence())
+	if r.Failure == login.Second { // so that programs know to ask for it
+		return told.With(fault.Detail{Severity: "error", Code: login.SecondWanted, Message: r.Failure.Sentence()})
+	}
+	return told
 }

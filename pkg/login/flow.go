@@ -100,7 +100,7 @@ func (d *Desk) Finish(ctx context.Context, typ, provider string, b Back) (Person
 		return Person{}, "", d.refused(ctx, p, claims, b.Request, err)
 	}
 	user, err := d.enter(ctx, p, made, claims, b.Request)
-	return Person{user, p}, next, err
+	return Person{User: user, Provider: p}, next, err
 }
 
 // redeem gives what a provider says of who comes back with a code, and the page
@@ -191,7 +191,7 @@ func (d *Desk) Exchange(ctx context.Context, provider, idToken, request string) 
 		return Person{}, d.fails(ctx, p, err)
 	}
 	user, err := d.enter(ctx, p, made, claims, request)
-	return Person{user, p}, err
+	return Person{User: user, Provider: p}, err
 }
 
 // fails logs why a login came to nothing before the provider said who it is:
@@ -207,7 +207,7 @@ func (d *Desk) refused(ctx context.Context, p sso.Provider, c Claims, request st
 	if !errors.As(err, &r) || c.Subject == "" {
 		return d.fails(ctx, p, err)
 	}
-	record := d.record("login provider "+p.ID, audit.LoginFailed, "session", shown(c.Subject), request, "", string(r.Failure)+" "+shown(c.text(p.EmailClaim)))
+	record := d.record(p.Actor(), audit.LoginFailed, "session", shown(c.Subject), request, "", string(r.Failure)+" "+shown(c.text(p.EmailClaim)))
 	if _, failed := d.Store.AppendAudit(ctx, record); failed != nil {
 		return failed
 	}

@@ -4,6 +4,7 @@ import (
 	"context"
 	"time"
 
+	"github.com/slipway-cd/slipway/pkg/access"
 	"github.com/slipway-cd/slipway/pkg/access/grants"
 	"github.com/slipway-cd/slipway/pkg/audit"
 	"github.com/slipway-cd/slipway/pkg/fault"
@@ -13,7 +14,7 @@ import (
 
 // Leaves ends the sessions and the tokens of users who are disabled or deleted.
 // They open nothing from that moment on as it is; ended, they don't come back with
-// the user.
+// the user. The password of who was deleted is forgotten.
 type Leaves struct {
 	Store store.Store
 	Now   func() time.Time
@@ -32,14 +33,20 @@ func (l Leaves) Saved(ctx context.Context, keys ...store.EntityKey) error {
 		if e := grants.Decoded(saved); err == nil && e != nil && e.User != nil && !e.User.Disabled {
 			continue
 		}
-		if err := l.end(ctx, key); err != nil {
+		if err := l.end(ctx, key, "user "+key.ID+" is disabled or was deleted"); err != nil {
 			return err
+		}
+		if fault.Is(err, fault.NotFound) {
+			if err := l.forget(ctx, key); err != nil {
+				return err
+			}
 		}
 	}
 	return nil
 }
 
-func (l Leaves) end(ctx context.Context, user store.EntityKey) error {
+// end ends all that a user has begun.
+func (l Leaves) end(ctx context.Context, user store.EntityKey, why string) error {
 	for _, kind := range []store.TokenKind{store.TokenSession, store.TokenUser} {
 		all, err := l.Store.ListTokens(ctx, user.Scope.Account, kind)
 		if err != nil {
@@ -54,7 +61,7 @@ func (l Leaves) end(ctx context.Context, user store.EntityKey) error {
 				return err
 			}
 			_, err := l.Store.AppendAudit(ctx, audit.Record{
-				Time: l.Now(), Actor: "slipway", Scope: t.Scope, Action: audit.RevokeToken, Kind: string(kind), ID: t.ID, After: "user " + user.ID + " is disabled or was deleted",
+				Time: l.Now(), Actor: "slipway", Scope: t.Scope, Action: audit.RevokeToken, Kind: string(kind), ID: t.ID, After: why,
 			})
 			if err != nil {
 				return err
@@ -62,4 +69,19 @@ func (l Leaves) end(ctx context.Context, user store.EntityKey) error {
 		}
 	}
 	return nil
+}
+
+// forget deletes the password of a user who was deleted.
+func (l Leaves) forget(ctx context.Context, user store.EntityKey) error {
+	at := access.CredentialKey(user.Scope.Account, user.ID)
+	kept, err := l.Store.Entity(ctx, at)
+	if err == nil {
+		err = l.Store.DeleteEntity(ctx, at, kept.Version, audit.Record{
+			Time: l.Now(), Actor: "slipway", Scope: at.Scope, Action: audit.Delete, Kind: "password", ID: user.ID, Before: "of user " + user.ID + ", who was deleted",
+		})
+	}
+	if fault.Is(err, fault.NotFound) || fault.Is(err, fault.StaleVersion) { // of one of that name who was saved meanwhile
+		return nil
+	}
+	return err
 }

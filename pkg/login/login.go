@@ -1,6 +1,8 @@
 // Package login logs people in by the identity providers of the account: it
 // begins a login, takes what the provider answers, finds or makes the user, and
-// keeps which groups the provider names for that one.
+// keeps which groups the provider names for that one. It also keeps passwords of
+// Slipway's own, with their second factors, and says as which service account a
+// program acts that comes with the token of an issuer.
 //
 // How a provider is asked, and what it says is checked, is pkg/login/oidc's,
 // pkg/login/saml's and pkg/login/ldap's, which no function needs that logs nobody in. Sessions and
@@ -78,23 +80,28 @@ type Config struct {
 	Secret *secret.Keeper
 	Protocols
 	// URL is where browsers reach the console; empty: on the server's own machine alone.
-	URL string
-	Now func() time.Time
-	Log *slog.Logger
+	URL  string
+	Cost Cost // of a password
+	Now  func() time.Time
+	Log  *slog.Logger
 }
 
 // NoDirectoryOnAWS is why no LDAP directory can be saved where Slipway runs on AWS.
 const NoDirectoryOnAWS = "an LDAP directory can't be asked where Slipway runs on AWS: no function has a way into its network; take a provider that speaks OpenID Connect or SAML, see docs/access.md"
+
+// NoPasswords is why nobody has a password of Slipway's where it runs on AWS.
+const NoPasswords = "people can't log in by a password of Slipway's own where it runs on AWS yet, so that one would count for nothing; they use tokens there, see docs/access.md"
 
 // Desk logs people in.
 type Desk struct {
 	Config
 
 	turns turns
+	hash  chan struct{} // holds one for each password that is hashed now
 }
 
 // New makes a Desk.
-func New(cfg Config) *Desk { return &Desk{Config: cfg} }
+func New(cfg Config) *Desk { return &Desk{Config: cfg, hash: make(chan struct{}, maxHashed)} }
 
 // Way is a provider as whoever would log in sees it.
 type Way struct {
@@ -109,6 +116,7 @@ type Way struct {
 // Logins are the ways to log in.
 type Logins struct {
 	Providers []Way  `json:"providers" nullable:"false"`
+	Passwords bool   `json:"passwords" doc:"Whether people log in by a password that Slipway keeps"`
 	Problem   string `json:"problem,omitempty" doc:"What the failure that was asked about means, for people"`
 }
 
@@ -187,11 +195,17 @@ const (
 	NoMail    Failure = "no-mail"
 	Domain    Failure = "domain"
 	Factor    Failure = "factor"
+	Second    Failure = "second"
+	WrongCode Failure = "wrong-code"
 	Stranger  Failure = "stranger"
 	Elsewhere Failure = "elsewhere"
 	Disabled  Failure = "disabled"
 	Broken    Failure = "broken"
 )
+
+// SecondWanted is the code of the detail of an error that a second factor is asked
+// for by.
+const SecondWanted = "SECOND_FACTOR"
 
 // Sentence is what people are told; it says no more than they need.
 func (f Failure) Sentence() string {
@@ -214,6 +228,10 @@ func (f Failure) Sentence() string {
 		return "People with a mail address of your domain don't log in here."
 	case Factor:
 		return "Slipway wants a second factor: log in at the identity provider with one."
+	case Second:
+		return "Type the code that your authenticator shows, or one of your recovery codes."
+	case WrongCode:
+		return "The code is wrong, or was used before."
 	case Stranger:
 		return "You have no user here. Ask who administrates Slipway for one."
 	case Elsewhere:
@@ -248,6 +266,8 @@ func (r *Refusal) Unwrap() error { return r.err }
 type Person struct {
 	User     store.EntityKey
 	Provider sso.Provider
+
+	since time.Time // of the password that was shown
 }
 
 // record is one of the audit trail.

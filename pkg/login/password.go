@@ -28,8 +28,10 @@ const (
 type Typed struct {
 	User     string
 	Password Password
-	From     string // where the request comes from: an address or a network
-	Request  string // for the audit trail
+	// Code is that of a second factor; empty: none was typed.
+	Code    Password
+	From    string // where the request comes from: an address or a network
+	Request string // for the audit trail
 }
 
 // Password is one that is shown nowhere.
@@ -52,23 +54,11 @@ func (d *Desk) Check(ctx context.Context, provider string, t Typed) (Person, err
 		return Person{}, err
 	}
 	counts := []string{"from " + t.From, "as " + p.ID + " " + strings.ToLower(strings.TrimSpace(t.User))}
-	for _, who := range counts { // always in this order, so that nobody waits for each other
-		leave, err := d.turns.take(ctx, who)
-		if err != nil {
-			return Person{}, err
-		}
-		defer leave()
+	leave, err := d.admit(ctx, p, t, counts)
+	if err != nil {
+		return Person{}, err
 	}
-	for _, who := range counts {
-		locked, err := d.locked(ctx, who)
-		if err != nil {
-			return Person{}, err
-		}
-		if locked {
-			d.Log.WarnContext(ctx, "too many passwords were wrong; no other is tried now", "provider", p.ID, "from", t.From)
-			return Person{}, fault.New(fault.TooMany, "too many passwords were wrong; try again in %d minutes", int(LockedFor.Minutes()))
-		}
-	}
+	defer leave()
 	searchPassword, err := d.secret(ctx, p)
 	if err != nil {
 		return Person{}, d.fails(ctx, p, err)
@@ -84,7 +74,38 @@ func (d *Desk) Check(ctx context.Context, provider string, t Typed) (Person, err
 		return Person{}, d.refused(ctx, p, claims, t.Request, err)
 	}
 	user, err := d.enter(ctx, p, made, claims, t.Request)
-	return Person{user, p}, err
+	return Person{User: user, Provider: p}, err
+}
+
+// admit waits for one's turn in each of what is counted, and refuses whom too many
+// passwords are counted of.
+func (d *Desk) admit(ctx context.Context, p sso.Provider, t Typed, counts []string) (leave func(), err error) {
+	var turns []func()
+	leave = func() {
+		for _, end := range turns {
+			end()
+		}
+	}
+	for _, who := range counts { // always in this order, so that nobody waits for each other
+		end, err := d.turns.take(ctx, who)
+		if err != nil {
+			leave()
+			return nil, err
+		}
+		turns = append(turns, end)
+	}
+	for _, who := range counts {
+		locked, err := d.locked(ctx, who)
+		if err == nil && locked {
+			d.Log.WarnContext(ctx, "too many passwords were wrong; no other is tried now", "provider", p.ID, "from", t.From)
+			err = fault.New(fault.TooMany, "too many passwords were wrong; try again in %d minutes", int(LockedFor.Minutes()))
+		}
+		if err != nil {
+			leave()
+			return nil, err
+		}
+	}
+	return leave, nil
 }
 
 // count notes that a password was wrong. The store has it, so that it outlives the
@@ -105,7 +126,7 @@ func (d *Desk) count(ctx context.Context, p sso.Provider, t Typed, c Claims, cou
 	if err != nil || !first {
 		return err
 	}
-	_, err = d.Store.AppendAudit(ctx, d.record("login provider "+p.ID, audit.LoginFailed, "session", "unknown", t.Request, "", string(Wrong)+" from "+shown(t.From)))
+	_, err = d.Store.AppendAudit(ctx, d.record(p.Actor(), audit.LoginFailed, "session", "unknown", t.Request, "", string(Wrong)+" from "+shown(t.From)))
 	return err
 }
 

@@ -233,7 +233,7 @@ func (d *Desk) join(ctx context.Context, p sso.Provider, c Claims, address, requ
 		if err != nil {
 			return store.EntityKey{}, fmt.Errorf("write a user: %w", err)
 		}
-		made, err := d.Join(ctx, scope, text, audit.Author{Actor: "login provider " + p.ID, Request: request})
+		made, err := d.Join(ctx, scope, text, audit.Author{Actor: p.Actor(), Request: request})
 		if err == nil || !fault.Is(err, fault.StaleVersion) {
 			return made, err
 		}
@@ -272,7 +272,7 @@ func (d *Desk) bind(ctx context.Context, p sso.Provider, c Claims, old kept, by 
 	if err != nil {
 		return err
 	}
-	actor, at := "login provider "+p.ID, d.Now()
+	actor, at := p.Actor(), d.Now()
 	keys := []store.EntityKey{access.BindingKey(d.Account, by.user)}
 	told := []audit.Record{d.record(actor, audit.Update, string(ref.User), by.user, by.request, groupText(old.Groups), groupText(next.Groups))}
 	if old.Subject == "" {

@@ -64,6 +64,7 @@ const (
 	TokenRotate  Action = "token.rotate"
 	AuditView    Action = "audit.view"
 
+	UserPassword      Action = "user.password"
 	DelegateToken     Action = "delegate.token"
 	ServiceAccountKey Action = "serviceAccount.key"
 	AccessExplain     Action = "access.explain"
@@ -174,6 +175,7 @@ func Catalogue() []Entry {
 		{Action: TokenCreate, Doc: "make a token: for oneself, or for whom the kind's permission allows"},
 		{Action: TokenRevoke, Doc: "revoke a token: one's own, or one that the kind's permission allows"},
 		{Action: TokenRotate, Doc: "put another token in a token's place: as one may make it, and revoke that"},
+		{Action: UserPassword, Doc: "set a password or a second factor: one's own, or, as who may do everything in the account, anybody's"},
 		take(DelegateToken, "make and revoke a delegate's token", "core_delegate_edit"),
 		take(ServiceAccountKey, "make and revoke a service account's token", "core_serviceaccount_manageapikey"),
 		take(AccessExplain, "see what somebody else may do, and why", "core_accessPolicies_analyze"),

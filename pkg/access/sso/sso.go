@@ -23,13 +23,17 @@ const (
 	OIDC = "OIDC"
 	SAML = "SAML"
 	LDAP = "LDAP"
+	// Workload is no people's: programs come with tokens of an issuer.
+	Workload = "WORKLOAD"
+	// Local is no provider's, but that of passwords which Slipway keeps itself.
+	Local = "LOCAL"
 )
 
 // Provider is an identity provider that people log in by.
 type Provider struct {
 	ID   string
 	Name string
-	Type string // OIDC, SAML or LDAP
+	Type string // OIDC, SAML, LDAP or WORKLOAD; LOCAL has no document
 	// Issuer is whose names for people those are that it tells: the issuer of
 	// tokens, the identity provider of SAML or where its metadata are, or the
 	// directory's address.
@@ -46,6 +50,7 @@ type Provider struct {
 	GroupsClaim string
 	Federation  Federation // of SAML
 	Directory   Directory  // of LDAP
+	Trust       Trust      // of a workload
 	// Unverified takes addresses that the provider doesn't call verified.
 	Unverified bool
 	JIT        JIT
@@ -53,6 +58,17 @@ type Provider struct {
 	AMR        []string // of which a login must have one; none: it needn't
 	// CLIClientID is the client that people at a terminal log in by; empty: they can't.
 	CLIClientID string
+}
+
+// Passwords is the way to log in by a password that Slipway keeps.
+func Passwords() Provider { return Provider{ID: "local", Name: "Password", Type: Local} }
+
+// Actor is how the audit trail names the provider.
+func (p Provider) Actor() string {
+	if p.Type == Local {
+		return "passwords"
+	}
+	return "login provider " + p.ID
 }
 
 // JIT says whether who isn't a user becomes one by logging in, and who.
@@ -156,3 +172,14 @@ const BySubject = "="
 
 // OfUser says whether an identifier of bindings is a user's.
 func OfUser(id string) bool { return !strings.HasPrefix(id, BySubject) }
+
+// Trust is what the document of an issuer says whose tokens programs log in by.
+type Trust struct {
+	Audience string // what a token must be for
+	// Claims say what a token must have: by the claim's name a pattern, in which *
+	// is any text.
+	Claims map[string]string
+	// Account is the service account as which a program acts.
+	Account ref.Ref
+	TTL     time.Duration // of what it gets
+}
