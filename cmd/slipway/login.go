@@ -25,8 +25,8 @@ import (
 )
 
 func loginCommand(a *app) *cobra.Command {
-	var stage, actor, user string
-	var sso, loopback bool
+	var stage, actor, user, file string
+	var sso, loopback, workload bool
 	c := &cobra.Command{
 		Use: "login [PROVIDER]", Short: "Log in by an identity provider, or to an installation on AWS", GroupID: groupAdmin, Args: cobra.MaximumNArgs(1),
 		Long: "Login makes an API token for an installation on AWS: it finds its stacks with the AWS credentials of this\n" +
@@ -36,20 +36,34 @@ func loginCommand(a *app) *cobra.Command {
 			"line that the provider's document names (cliClientId). It shows a page to open in any browser, or, if the provider\n" +
 			"can't do that, one to open in a browser of this machine, and writes the token to the config file. Where the\n" +
 			"provider is an LDAP directory, it asks for the mail address (--user) and the password instead, or reads the\n" +
-			"password from its input, of which it is the first line.",
+			"password from its input, of which it is the first line.\n\n" +
+			"With --user alone it logs in by the password that the server itself keeps of the user (slipway user password).\n\n" +
+			"With --workload a program, such as a job of CI, logs in without a stored key: it shows the token that an issuer gave\n" +
+			"to it, in SLIPWAY_WORKLOAD_TOKEN or in --token-file, and gets one of the service account that a trust rule names,\n" +
+			"for an hour at most. PROVIDER is the rule, where several take the token.",
 		RunE: func(c *cobra.Command, args []string) error {
 			switch {
+			case workload && (sso || loopback || user != ""):
+				return fault.New(fault.Invalid, "--workload logs in a program, and goes with --token-file alone")
+			case workload:
+				return loginWorkload(c, a, strings.Join(args, ""), file)
+			case file != "":
+				return fault.New(fault.Invalid, "--token-file is for login --workload")
+			case !sso && !loopback && user != "" && len(args) == 0:
+				return loginLocal(c, a, user)
 			case sso:
 				return loginSSO(c, a, strings.Join(args, ""), ssoFlags{loopback, user})
 			case len(args) > 0 || loopback || user != "":
-				return fault.New(fault.Invalid, "a provider is for login --sso")
+				return fault.New(fault.Invalid, "a provider is for login --sso and --workload")
 			}
 			return a.login(c.Context(), stage, actor)
 		},
 	}
 	c.Flags().BoolVar(&sso, "sso", false, "log in by an identity provider of the server")
 	c.Flags().BoolVar(&loopback, "loopback", false, "with --sso: have a browser of this machine come back to the command")
-	c.Flags().StringVar(&user, "user", "", "with --sso: the mail address to log in to an LDAP directory with")
+	c.Flags().StringVar(&user, "user", "", "the mail address to log in with: by the server's own password, or with --sso to an LDAP directory")
+	c.Flags().BoolVar(&workload, "workload", false, "log in a program by the token that an issuer gave to it")
+	c.Flags().StringVar(&file, "token-file", "", "with --workload: the file with that token; - is the input")
 	c.Flags().StringVar(&stage, "stage", "prod", "stage of the installation")
 	c.Flags().StringVar(&actor, "as", "admin", "who the token's bearer is, in the audit trail")
 	return c

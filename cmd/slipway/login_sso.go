@@ -1,18 +1,14 @@
 package main
 
 import (
-	"bufio"
 	"context"
 	"errors"
 	"fmt"
-	"io"
-	"os"
 	"slices"
 	"strings"
 	"time"
 
 	"github.com/spf13/cobra"
-	"golang.org/x/term"
 
 	"github.com/slipway-cd/slipway/pkg/access/sso"
 	"github.com/slipway-cd/slipway/pkg/api"
@@ -47,15 +43,20 @@ func loginSSO(c *cobra.Command, a *app, name string, f ssoFlags) error {
 	if err != nil {
 		return err
 	}
+	return a.loggedIn(s.Server, made)
+}
+
+// loggedIn keeps the token that the server made of who logs in.
+func (a *app) loggedIn(server string, made api.NewToken) error {
 	file, err := a.caller.readConfig()
 	if err != nil {
 		return err
 	}
-	file.Server, file.Token = s.Server, made.Secret
+	file.Server, file.Token = server, made.Secret
 	if err := a.caller.writeConfig(file); err != nil {
 		return err
 	}
-	_, err = fmt.Fprintf(a.shows.people(), "logged in to %s as %s, until %s\n", s.Server, made.Token.Actor, made.Token.ExpiresAt.Local().Format(time.DateTime))
+	_, err = fmt.Fprintf(a.shows.people(), "logged in to %s as %s, until %s\n", server, made.Token.Actor, made.Token.ExpiresAt.Local().Format(time.DateTime))
 	return err
 }
 
@@ -78,50 +79,20 @@ func made(c *cobra.Command, a *app, client *apiclient.Client, way login.Way, f s
 	return apiclient.ExchangeLogin(c.Context(), client, way.ID, text)
 }
 
-// typed is what somebody types at the terminal, which doesn't show the password; or
-// else the password is the first line of the input.
+// typed is what somebody types at the terminal.
 func typed(c *cobra.Command, a *app, user string) (name, password string, err error) {
-	in, out := bufio.NewReader(io.LimitReader(c.InOrStdin(), maxTyped)), a.shows.people()
-	line := func() (string, error) {
-		text, err := in.ReadString('\n')
-		if errors.Is(err, io.EOF) && text != "" {
-			err = nil
-		}
-		if err != nil {
-			return "", fmt.Errorf("read what is typed: %w", err)
-		}
-		return strings.TrimRight(text, "\r\n"), nil
-	}
-	terminal, hides := c.InOrStdin().(*os.File)
-	hides = hides && term.IsTerminal(int(terminal.Fd()))
+	k := newKeyboard(c, a)
 	if user == "" {
-		if !hides {
+		if !k.hides {
 			return "", "", fault.New(fault.Invalid, "want --user with the mail address where the password comes from the input")
 		}
-		if _, err := fmt.Fprint(out, "Mail address: "); err != nil {
-			return "", "", err
-		}
-		if user, err = line(); err != nil {
+		if user, err = k.line("Mail address: "); err != nil {
 			return "", "", err
 		}
 	}
-	if !hides {
-		password, err = line()
-		return user, password, err
-	}
-	if _, err := fmt.Fprint(out, "Password: "); err != nil {
-		return "", "", err
-	}
-	text, err := term.ReadPassword(int(terminal.Fd()))
-	if err != nil {
-		return "", "", fmt.Errorf("read the password: %w", err)
-	}
-	_, err = fmt.Fprintln(out)
-	return user, string(text), err
+	password, err = k.secret("Password: ")
+	return user, password, err
 }
-
-// maxTyped bounds what is typed, in bytes.
-const maxTyped = 4096
 
 // asked is the token that a provider gives who logs in in a browser.
 func asked(ctx context.Context, a *app, way login.Way, loopback bool) (string, error) {

@@ -30,6 +30,9 @@ func TestLoginSSO(t *testing.T) {
 				e.Setenv("SLIPWAY_CONFIG", filepath.Join(e.WorkDir, "config.yaml"))
 				e.Setenv("ISSUER", provider.URL)
 				e.Setenv("LDAP_PORT", strconv.Itoa(people.Port))
+				if err := os.WriteFile(filepath.Join(e.WorkDir, "token"), []byte(provider.IDToken("slipway", "")+"\n"), 0o600); err != nil {
+					return err
+				}
 				return os.WriteFile(filepath.Join(e.WorkDir, "ca.pem"), []byte(people.CA), 0o600)
 			},
 			Cmds:                map[string]func(*testscript.TestScript, bool, []string){"server": servers.start},

@@ -195,6 +195,7 @@ func rows() map[string]row {
 		"beginSecondFactor":              {body: `{"password":"x"}`},
 		"confirmSecondFactor":            {body: `{"code":"x"}`},
 		"removeSecondFactor":             {},
+		"exchangeWorkloadToken":          {body: `{"token":"x"}`, proof: "pkg/api/login_workload_test.go: TestWhichTokensOfIssuersAreNotTaken; pkg/api/login_workload_test.go: TestTrustRulesAreChosen"},
 		"exchangeLogin":                  {body: `{"idToken":"x"}`, proof: "pkg/api/login_test.go: TestATokenOfTheProviderIsSwappedOnce"},
 		"logout":                         {proof: "pkg/api/sessions_test.go: TestASessionHasTheRightsOfItsToken; pkg/api/sessions_test.go: TestSessionsComeFromTheConsoleAlone"},
 		"whoami":                         {},

@@ -83,6 +83,7 @@ func loginProviders(server *Server) {
 		Summary: "Give the metadata of SAML that an identity provider is told",
 	}, s.describe)
 	s.locals(server)
+	s.workloads(server)
 	directory := loginPaths + "ldap/{provider}"
 	exempt(server, action.Public, huma.Operation{
 		OperationID: "loginByPassword", Method: http.MethodPost, Path: directory, Tags: tags, Security: open,
@@ -100,7 +101,7 @@ func enters(r *http.Request) error {
 	switch {
 	case strings.HasSuffix(r.URL.Path, acsPath):
 		return nil // a provider has signed it, and it logs nobody in
-	case strings.HasSuffix(r.URL.Path, exchangePath):
+	case strings.HasSuffix(r.URL.Path, exchangePath), r.URL.Path == workloadPath:
 		return ofOrigin(r)
 	}
 	return ofConsole(r)

@@ -53,6 +53,62 @@ func ExchangePassword(ctx context.Context, c *Client, provider, user, password s
 	}{user, password})
 }
 
+// Whoami says who the caller is.
+func Whoami(ctx context.Context, c *Client) (access.Whoami, error) {
+	return get[access.Whoami](ctx, c, path("whoami"), nil)
+}
+
+// LocalLogin is what somebody types to log in by a password that Slipway keeps.
+type LocalLogin struct {
+	User     string `json:"user"`
+	Password string `json:"password"`
+	Code     string `json:"code,omitempty"` // of a second factor
+}
+
+// ExchangeLocal swaps such a password for a token of the API.
+func ExchangeLocal(ctx context.Context, c *Client, in LocalLogin) (api.NewToken, error) {
+	return post[api.NewToken](ctx, c, path("login", "local", "exchange"), nil, in)
+}
+
+// ExchangeWorkload swaps the token that an issuer gave to a program for one of a
+// service account, by a trust rule, or by the one that takes it.
+func ExchangeWorkload(ctx context.Context, c *Client, rule, token string) (api.NewToken, error) {
+	return post[api.NewToken](ctx, c, path("login", "workload"), nil, struct {
+		Token string `json:"token"`
+		Rule  string `json:"rule,omitempty"`
+	}{token, rule})
+}
+
+// SetPassword sets a user's password; who changes one's own shows the old one.
+func SetPassword(ctx context.Context, c *Client, user, old, next string) error {
+	in := struct {
+		Password string `json:"password"`
+		Old      string `json:"old,omitempty"`
+	}{next, old}
+	_, err := sendJSON[struct{}](ctx, c, request{method: http.MethodPut, path: path("users", user, "password")}, in)
+	return err
+}
+
+// BeginSecondFactor begins a second factor of one's own.
+func BeginSecondFactor(ctx context.Context, c *Client, user, password string) (login.Enrolment, error) {
+	return post[login.Enrolment](ctx, c, path("users", user, "totp"), nil, struct {
+		Password string `json:"password"`
+	}{password})
+}
+
+// ConfirmSecondFactor shows a code of it: the recovery codes.
+func ConfirmSecondFactor(ctx context.Context, c *Client, user, code string) (login.Recovery, error) {
+	return post[login.Recovery](ctx, c, path("users", user, "totp", "confirm"), nil, struct {
+		Code string `json:"code"`
+	}{code})
+}
+
+// RemoveSecondFactor takes a user's second factor away.
+func RemoveSecondFactor(ctx context.Context, c *Client, user string) error {
+	_, err := call[struct{}](ctx, c, request{method: http.MethodDelete, path: path("users", user, "totp")})
+	return err
+}
+
 // About asks a server for its version and its clock.
 func (c *Client) About(ctx context.Context) (About, error) {
 	begun := time.Now()

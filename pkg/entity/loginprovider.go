@@ -21,17 +21,19 @@ func (d logins) provider(v yamldoc.Value, e *Entity) *sso.Provider {
 	p := &sso.Provider{NameClaim: "name"}
 	var typ yamldoc.Field[string]
 	keys := document.Merge(roles(d).own(e), document.Keys{
-		"type":           d.Supported(&typ, "an identity provider by", []string{sso.OIDC, sso.SAML, sso.LDAP}, "OAUTH"),
+		"type":           d.Supported(&typ, "an identity provider by", []string{sso.OIDC, sso.SAML, sso.LDAP, sso.Workload}, "OAUTH"),
 		"jit":            func(v yamldoc.Value) { d.jit(v, &p.JIT) },
 		"allowedDomains": d.words(&p.Domains, "a domain such as example.com", domain.MatchString),
 	})
 	switch p.Type = document.Peek(v, "type"); p.Type {
 	case sso.SAML:
-		d.federation(v, p, document.Merge(d.elsewhere(sso.OIDC), d.elsewhere(sso.LDAP), keys))
+		d.federation(v, p, document.Merge(d.elsewhere(sso.OIDC), d.elsewhere(sso.LDAP), d.elsewhere(sso.Workload), keys))
 	case sso.LDAP:
-		d.directory(v, e, p, document.Merge(d.elsewhere(sso.OIDC), d.elsewhere(sso.SAML), keys))
+		d.directory(v, e, p, document.Merge(d.elsewhere(sso.OIDC), d.elsewhere(sso.SAML), d.elsewhere(sso.Workload), keys))
+	case sso.Workload:
+		d.workload(v, p, document.Merge(d.elsewhere(sso.OIDC), d.elsewhere(sso.SAML), d.elsewhere(sso.LDAP), keys))
 	default:
-		d.tokens(v, e, p, document.Merge(d.elsewhere(sso.SAML), d.elsewhere(sso.LDAP), keys))
+		d.tokens(v, e, p, document.Merge(d.elsewhere(sso.SAML), d.elsewhere(sso.LDAP), d.elsewhere(sso.Workload), keys))
 	}
 	d.Need(v, "identifier", "name", "type")
 	if e.Scope.Org != "" {
@@ -45,9 +47,10 @@ func (d logins) provider(v yamldoc.Value, e *Entity) *sso.Provider {
 func (d logins) elsewhere(typ string) document.Keys {
 	keys := document.Keys{}
 	for _, key := range map[string][]string{
-		sso.OIDC: {"issuer", "clientId", "clientSecretRef", "scopes", "emailClaim", "requireEmailVerified", "groupsClaim", "cliClientId"},
-		sso.SAML: {"metadata", "metadataUrl", "entityId", "emailAttribute", "nameAttribute", "groupAttribute", "allowIdpInitiated"},
-		sso.LDAP: {"host", "port", "useSSL", "startTLS", "allowPlain", "caCertificate", "bindDN", "bindPasswordRef", "connectTimeout", "responseTimeout", "recursiveMembershipSearch", "userQueries", "groupQueries"},
+		sso.OIDC:     {"issuer", "clientId", "clientSecretRef", "scopes", "emailClaim", "requireEmailVerified", "groupsClaim", "cliClientId"},
+		sso.SAML:     {"metadata", "metadataUrl", "entityId", "emailAttribute", "nameAttribute", "groupAttribute", "allowIdpInitiated"},
+		sso.LDAP:     {"host", "port", "useSSL", "startTLS", "allowPlain", "caCertificate", "bindDN", "bindPasswordRef", "connectTimeout", "responseTimeout", "recursiveMembershipSearch", "userQueries", "groupQueries"},
+		sso.Workload: {"audience", "claims", "serviceAccount", "ttl"},
 	}[typ] {
 		keys[key] = d.Forbid(document.MisplacedKey, "only a provider of the type "+typ+" has this")
 	}

@@ -42,6 +42,8 @@ type Tokens interface {
 	// Verify gives what a token says that the provider has given to a client at a
 	// terminal.
 	Verify(ctx context.Context, p sso.Provider, idToken string) (Claims, error)
+	// Workload gives what a token says that an issuer has given to a program.
+	Workload(ctx context.Context, p sso.Provider, token string) (Claims, error)
 }
 
 // Assertions asks a provider that speaks SAML. Base is where browsers reach the
@@ -127,7 +129,7 @@ func (d *Desk) Ways(ctx context.Context) ([]Way, error) {
 		if err != nil {
 			return nil, err
 		}
-		if e := grants.Decoded(saved); e != nil && e.LoginProvider != nil {
+		if e := grants.Decoded(saved); e != nil && e.LoginProvider != nil && e.LoginProvider.Type != sso.Workload {
 			p := e.LoginProvider
 			w := Way{ID: p.ID, Name: p.Name, Type: p.Type, Scopes: []string{}}
 			if p.Type == sso.OIDC { // what the command line asks
@@ -200,6 +202,8 @@ const (
 	Stranger  Failure = "stranger"
 	Elsewhere Failure = "elsewhere"
 	Disabled  Failure = "disabled"
+	Untrusted Failure = "untrusted"
+	Unsigned  Failure = "unsigned"
 	Broken    Failure = "broken"
 )
 
@@ -238,6 +242,10 @@ func (f Failure) Sentence() string {
 		return "Your user logs in another way. Ask who administrates Slipway."
 	case Disabled:
 		return "Your user is disabled. Ask who administrates Slipway."
+	case Untrusted:
+		return "No trust rule takes the token: its issuer and audience are of none, or its claims aren't as the rule wants them."
+	case Unsigned:
+		return "The token isn't one that its issuer has made for Slipway, or it has ended; get another one."
 	case Broken:
 	}
 	return "You couldn't be logged in. Try again; if that doesn't help, tell who administrates Slipway."

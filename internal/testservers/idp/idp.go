@@ -53,6 +53,7 @@ type Provider struct {
 	// noDevice takes the device flow away; answers are those of its polls, before
 	// the token.
 	noDevice bool
+	bare     bool // see Bare
 	answers  []string
 	hold     chan struct{} // keys aren't told before it is closed
 
@@ -134,6 +135,9 @@ func (p *Provider) Device(flow bool, answers ...string) {
 	p.set(func() { p.noDevice, p.answers = !flow, answers })
 }
 
+// Bare has the provider be an issuer of tokens for programs alone, as those of CI are.
+func (p *Provider) Bare() { p.set(func() { p.bare = true }) }
+
 // Hold has the keys wait for until is closed.
 func (p *Provider) Hold(until chan struct{}) { p.set(func() { p.hold = until }) }
 
@@ -176,7 +180,12 @@ func (p *Provider) discovery(w http.ResponseWriter, _ *http.Request) {
 		"userinfo_endpoint": p.URL + "/userinfo", "id_token_signing_alg_values_supported": []string{"RS256", "ES256", "EdDSA", "HS256", "none"},
 	}
 	p.set(func() {
-		if !p.noDevice {
+		if p.bare {
+			for _, end := range []string{"authorization_endpoint", "token_endpoint", "userinfo_endpoint"} {
+				delete(doc, end)
+			}
+		}
+		if !p.noDevice && !p.bare {
 			doc["device_authorization_endpoint"] = p.URL + "/device"
 		}
 	})

@@ -75,8 +75,22 @@ func (b bounded) RoundTrip(r *http.Request) (*http.Response, error) {
 	return resp, err //nolint:wrapcheck // it is the transport's own
 }
 
-// provider is what a provider says of itself, for an hour.
+// provider is what a provider says of itself that people log in by.
 func (c *Client) provider(ctx context.Context, issuer string) (*oidc.Provider, context.Context, error) {
+	p, ctx, err := c.issuer(ctx, issuer)
+	if err != nil {
+		return nil, ctx, err
+	}
+	for _, address := range []string{p.Endpoint().AuthURL, p.Endpoint().TokenURL} {
+		if err := sso.CheckAddress(address); err != nil {
+			return nil, ctx, login.Refuse(login.Broken, fmt.Errorf("%s names the address %q: %w", issuer, address, err))
+		}
+	}
+	return p, ctx, nil
+}
+
+// issuer is what an issuer of tokens says of itself, for an hour.
+func (c *Client) issuer(ctx context.Context, issuer string) (*oidc.Provider, context.Context, error) {
 	ctx = oidc.ClientContext(ctx, c.http)
 	if err := sso.CheckAddress(issuer); err != nil {
 		return nil, ctx, login.Refuse(login.Broken, fmt.Errorf("the issuer %s: %w", issuer, err))
@@ -99,8 +113,7 @@ func (c *Client) provider(ctx context.Context, issuer string) (*oidc.Provider, c
 	if err := p.Claims(&said); err != nil {
 		return nil, ctx, login.Refuse(login.Away, fmt.Errorf("read who %s is: %w", issuer, err))
 	}
-	at := p.Endpoint()
-	addresses := []string{at.AuthURL, at.TokenURL, said.Keys}
+	addresses := []string{said.Keys}
 	if said.UserInfo != "" {
 		addresses = append(addresses, said.UserInfo)
 	}
@@ -182,25 +195,62 @@ func (c *Client) Verify(ctx context.Context, p sso.Provider, idToken string) (lo
 // verify checks a token: who made it and for whom, when, and that nobody else
 // could have signed it.
 func (c *Client) verify(ctx context.Context, at *oidc.Provider, clientID, text string) (login.Claims, error) {
-	// Times are checked below, with the same skew at both ends.
-	verifier := at.Verifier(&oidc.Config{
-		ClientID: clientID, SupportedSigningAlgs: []string{oidc.RS256, oidc.ES256, oidc.EdDSA}, SkipExpiryCheck: true, Now: c.now,
-	})
-	token, err := verifier.Verify(ctx, text)
+	token, err := c.signed(ctx, at, clientID, text)
 	if err != nil {
-		return login.Claims{}, login.Refuse(login.Unproved, fmt.Errorf("the token: %w", err))
+		return login.Claims{}, err
 	}
 	out := login.Claims{Subject: token.Subject}
 	if err := token.Claims(&out.All); err != nil {
 		return login.Claims{}, login.Refuse(login.Unproved, fmt.Errorf("read the token: %w", err))
 	}
 	party, named := out.All["azp"].(string)
+	if len(token.Audience) > 1 && !named || named && party != clientID {
+		return out, login.Refuse(login.Unproved, fmt.Errorf("the token: it was made for %q, and Slipway is %q", party, clientID))
+	}
+	return out, c.timely(token, out)
+}
+
+// signed is a token that a provider has signed for somebody. Times are checked
+// elsewhere, with the same skew at both ends.
+func (c *Client) signed(ctx context.Context, at *oidc.Provider, audience, text string) (*oidc.IDToken, error) {
+	verifier := at.Verifier(&oidc.Config{
+		ClientID: audience, SupportedSigningAlgs: []string{oidc.RS256, oidc.ES256, oidc.EdDSA}, SkipExpiryCheck: true, Now: c.now,
+	})
+	token, err := verifier.Verify(ctx, text)
+	if err != nil {
+		return nil, login.Refuse(login.Unproved, fmt.Errorf("the token: %w", err))
+	}
+	return token, nil
+}
+
+// Workload gives what a token says that an issuer has given to a program, for
+// Slipway alone.
+func (c *Client) Workload(ctx context.Context, p sso.Provider, text string) (login.Claims, error) {
+	at, ctx, err := c.issuer(ctx, p.Issuer)
+	if err != nil {
+		return login.Claims{}, err
+	}
+	token, err := c.signed(ctx, at, p.Trust.Audience, text)
+	if err != nil {
+		return login.Claims{}, err
+	}
+	out := login.Claims{Subject: token.Subject}
+	if err := token.Claims(&out.All); err != nil {
+		return login.Claims{}, login.Refuse(login.Unproved, fmt.Errorf("read the token: %w", err))
+	}
+	if len(token.Audience) > 1 { // each of whom could show it here
+		return out, login.Refuse(login.Unproved, fmt.Errorf("the token is for %.200q, and not for Slipway alone", token.Audience))
+	}
+	return out, c.timely(token, out)
+}
+
+// timely says whether a token counts now.
+func (c *Client) timely(token *oidc.IDToken, out login.Claims) error {
+	var err error
 	now := c.now()
 	switch {
 	case token.Subject == "":
 		err = errors.New("it names nobody")
-	case len(token.Audience) > 1 && !named, named && party != clientID:
-		err = fmt.Errorf("it was made for %q, and Slipway is %q", party, clientID)
 	case !now.Before(token.Expiry.Add(skew)):
 		err = fmt.Errorf("it ended at %s", token.Expiry.UTC().Format(time.RFC3339))
 	case out.All["nbf"] != nil && !notBefore(out.All["nbf"], now.Add(skew)):
@@ -209,9 +259,9 @@ func (c *Client) verify(ctx context.Context, at *oidc.Provider, clientID, text s
 		err = errors.New("it was made later than now, or doesn't say when")
 	}
 	if err != nil {
-		return out, login.Refuse(login.Unproved, fmt.Errorf("the token: %w", err))
+		return login.Refuse(login.Unproved, fmt.Errorf("the token: %w", err))
 	}
-	return out, nil
+	return nil
 }
 
 // notBefore says whether a claim is a time that isn't after another.
