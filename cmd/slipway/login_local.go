@@ -42,7 +42,7 @@ func loginLocal(c *cobra.Command, a *app, user string) error {
 	if err != nil {
 		return err
 	}
-	return a.loggedIn(s.Server, made)
+	return loggedIn(a, s.Server, made)
 }
 
 // wantsCode says whether a login lacks the second factor alone.
@@ -70,7 +70,7 @@ func loginWorkload(c *cobra.Command, a *app, rule, path string) error {
 	if err != nil {
 		return err
 	}
-	return a.loggedIn(s.Server, made)
+	return loggedIn(a, s.Server, made)
 }
 
 // workloadToken is the token of a file, of the input, or of the environment.

@@ -43,11 +43,11 @@ func loginSSO(c *cobra.Command, a *app, name string, f ssoFlags) error {
 	if err != nil {
 		return err
 	}
-	return a.loggedIn(s.Server, made)
+	return loggedIn(a, s.Server, made)
 }
 
 // loggedIn keeps the token that the server made of who logs in.
-func (a *app) loggedIn(server string, made api.NewToken) error {
+func loggedIn(a *app, server string, made api.NewToken) error {
 	file, err := a.caller.readConfig()
 	if err != nil {
 		return err

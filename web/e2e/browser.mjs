@@ -64,7 +64,7 @@ async function open(browser, server, options = {}) {
       expected.push(/401 \(Unauthorized\).*\/v1\/whoami/);
       await page.goto(path);
       await page.getByLabel("Token").fill(token);
-      await page.getByRole("button", { name: "Log in" }).click();
+      await page.getByRole("button", { name: "Log in", exact: true }).click();
       await page.getByRole("button", { name: "Log out" }).waitFor();
     },
     /** picture keeps what is to be seen for docs/console.md, if PICTURES names a folder. */

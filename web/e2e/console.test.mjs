@@ -41,7 +41,7 @@ on(
     expect(/401 \(Unauthorized\)/);
     await page.goto(list);
     await page.getByLabel("Token").fill("pat.default.x.y");
-    await page.getByRole("button", { name: "Log in" }).click();
+    await page.getByRole("button", { name: "Log in", exact: true }).click();
     await page
       .getByText("The token isn't known or was revoked".toLowerCase())
       .or(page.getByText("the token isn't known"))
@@ -221,7 +221,7 @@ on("a session that ends is opened again over the page", async ({ page, login, ex
   await page.getByLabel("Status").selectOption("Expired");
   const dialog = page.getByRole("dialog", { name: "Your session has ended" });
   await dialog.getByLabel("Token").fill(server.token);
-  await dialog.getByRole("button", { name: "Log in" }).click();
+  await dialog.getByRole("button", { name: "Log in", exact: true }).click();
   await dialog.waitFor({ state: "detached" });
   await page.getByText("No deployment matches").waitFor();
 });

@@ -166,3 +166,30 @@ on("who has a password of a directory is logged in, and else told that it is wro
   await page.getByRole("heading", { name: "Deployments" }).waitFor();
   assert.equal(new URL(page.url()).pathname, list);
 });
+
+on("who has a password of Slipway's own is logged in, and else told that it is wrong", async (t) => {
+  const { page, expect, accessible } = t;
+  expect(/401 \(Unauthorized\)/);
+  const save = (yaml) => server.ask("PUT", "/v1/entities", yaml, "application/yaml");
+  await save("user: {identifier: pia, name: Pia, email: pia@example.com}");
+  await save(
+    "roleAssignment: {identifier: pia, roleIdentifier: _account_viewer, resourceGroupIdentifier: _all_resources_including_child_scopes, principal: {type: USER, identifier: pia}}",
+  );
+  await server.ask(
+    "PUT",
+    "/v1/users/pia/password",
+    JSON.stringify({ password: "correct horse battery" }),
+    "application/json",
+  );
+  await page.goto(list);
+  const form = page.getByRole("form", { name: "Log in with a password" });
+  await form.getByLabel("Mail address").fill("pia@example.com");
+  assert.deepEqual(await accessible(), []);
+  await form.getByLabel("Password").fill("inc0rrect");
+  await form.getByRole("button", { name: "Log in with a password" }).click();
+  await form.getByText("The mail address or the password is wrong.").waitFor();
+  await form.getByLabel("Password").fill("correct horse battery");
+  await page.keyboard.press("Enter");
+  await page.getByRole("heading", { name: "Deployments" }).waitFor();
+  assert.equal(new URL(page.url()).pathname, list);
+});

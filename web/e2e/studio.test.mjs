@@ -271,7 +271,7 @@ on(
     await page.getByRole("dialog", { name: /^Save/ }).getByRole("button", { name: "Save" }).click();
     const ended = page.getByRole("dialog", { name: "Your session has ended" });
     await ended.getByLabel("Token").fill(server.token);
-    await ended.getByRole("button", { name: "Log in" }).click();
+    await ended.getByRole("button", { name: "Log in", exact: true }).click();
     await ended.waitFor({ state: "detached" });
     await page.getByRole("button", { name: "Save" }).click();
     await page.getByRole("dialog", { name: /^Save/ }).getByRole("button", { name: "Save" }).click();

@@ -1909,6 +1909,40 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/v1/login/local": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /** Open a session of the console with a password that Slipway keeps; the answer's cookie is it */
+        post: operations["loginByLocalPassword"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v1/login/local/exchange": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /** Swap a password that Slipway keeps for a token of the API, at a terminal */
+        post: operations["exchangeLocalPassword"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/v1/login/oidc/{provider}/callback": {
         parameters: {
             query?: never;
@@ -2039,6 +2073,23 @@ export interface paths {
         put?: never;
         /** Open a session of the console with a token; the answer's cookie is it */
         post: operations["loginByToken"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v1/login/workload": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /** Swap the token that an issuer, such as that of a CI, has given to a program for one of the service account that a trust rule names */
+        post: operations["exchangeWorkloadToken"];
         delete?: never;
         options?: never;
         head?: never;
@@ -2398,6 +2449,58 @@ export interface paths {
         put?: never;
         /** Make a token like another one, for as long again, and end that one */
         post: operations["rotateToken"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v1/users/{user}/password": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        /** Set a user's password; another than the first ends the user's sessions and tokens */
+        put: operations["setPassword"];
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v1/users/{user}/totp": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /** Begin a second factor of one's own, with the password; what the authenticator is told is shown once */
+        post: operations["beginSecondFactor"];
+        /** Take a user's second factor away */
+        delete: operations["removeSecondFactor"];
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v1/users/{user}/totp/confirm": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /** Show a code of the second factor that was begun, which is asked for from then on; the recovery codes are shown once */
+        post: operations["confirmSecondFactor"];
         delete?: never;
         options?: never;
         head?: never;
@@ -3156,6 +3259,9 @@ export interface components {
             secret?: string;
             tenant?: string;
         };
+        BeginSecondFactorRequest: {
+            password: string;
+        };
         Binding: {
             /** @description Of the secrets that fetched files name, they are given only those that documents name as well */
             namedSecrets?: boolean;
@@ -3233,6 +3339,10 @@ export interface components {
             token?: string;
             url?: string;
             username?: string;
+        };
+        ConfirmSecondFactorRequest: {
+            /** @description That the authenticator shows */
+            code: string;
         };
         ConnectorTest: {
             /** @description In the order in which they were made; those after one that failed are missing */
@@ -3425,6 +3535,12 @@ export interface components {
         EKS: {
             aws: components["schemas"]["AWS"];
             name: string;
+        };
+        Enrolment: {
+            /** @description In base32. It is shown once */
+            secret: string;
+            /** @description The same as authenticators read it of a QR code: otpauth://totp/... */
+            uri: string;
         };
         Entity: {
             /** Format: date-time */
@@ -4370,6 +4486,13 @@ export interface components {
             /** @description Those that were waiting for events */
             steps: components["schemas"]["Heard"][];
         };
+        LocallyBody: {
+            /** @description Of who has a second factor: the code of now, or a recovery code */
+            code?: string;
+            password: string;
+            /** @description The mail address or the identifier of a user */
+            user: string;
+        };
         Log: {
             /**
              * Format: int64
@@ -4430,6 +4553,8 @@ export interface components {
             expiresAt: string;
         };
         Logins: {
+            /** @description Whether people log in by a password that Slipway keeps */
+            passwords: boolean;
             /** @description What the failure that was asked about means, for people */
             problem?: string;
             providers: components["schemas"]["Way"][];
@@ -4740,6 +4865,12 @@ export interface components {
             /** @description Finds the request in the server's log */
             requestId: string;
         };
+        ProgramBody: {
+            /** @description The identifier of the trust rule; none: the one that takes the token */
+            rule?: string;
+            /** @description The OpenID Connect token that the issuer gave to the program */
+            token: string;
+        };
         Provision: {
             /**
              * Format: date-time
@@ -4875,6 +5006,10 @@ export interface components {
             sequence: number;
             /** Format: date-time */
             time: string;
+        };
+        Recovery: {
+            /** @description Each logs in once, without the authenticator. They are shown once */
+            recoveryCodes: string[];
         };
         References: {
             /** @description What still is in an organization or a project; told to who may delete it */
@@ -5174,6 +5309,12 @@ export interface components {
             org?: string;
             project?: string;
             yaml: string;
+        };
+        SetPasswordRequest: {
+            /** @description The one that there is: who changes one's own shows it */
+            old?: string;
+            /** @description The new one, of 12 characters at least */
+            password: string;
         };
         Shell: {
             cluster?: components["schemas"]["Cluster"];
@@ -10289,6 +10430,79 @@ export interface operations {
             };
         };
     };
+    loginByLocalPassword: {
+        parameters: {
+            query?: never;
+            header?: {
+                /** @description The console's, as browsers tell it */
+                Origin?: string;
+            };
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["LocallyBody"];
+            };
+        };
+        responses: {
+            /** @description OK */
+            200: {
+                headers: {
+                    "Set-Cookie"?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Whoami"];
+                };
+            };
+            /** @description What went wrong */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    exchangeLocalPassword: {
+        parameters: {
+            query?: never;
+            header?: {
+                /** @description The console's, as browsers tell it */
+                Origin?: string;
+            };
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["LocallyBody"];
+            };
+        };
+        responses: {
+            /** @description OK */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["NewToken"];
+                };
+            };
+            /** @description What went wrong */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
     finishLogin: {
         parameters: {
             query?: {
@@ -10564,6 +10778,39 @@ export interface operations {
                 };
                 content: {
                     "application/json": components["schemas"]["Whoami"];
+                };
+            };
+            /** @description What went wrong */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    exchangeWorkloadToken: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["ProgramBody"];
+            };
+        };
+        responses: {
+            /** @description OK */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["NewToken"];
                 };
             };
             /** @description What went wrong */
@@ -11480,6 +11727,138 @@ export interface operations {
                 };
                 content: {
                     "application/json": components["schemas"]["NewToken"];
+                };
+            };
+            /** @description What went wrong */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    setPassword: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                user: string;
+            };
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["SetPasswordRequest"];
+            };
+        };
+        responses: {
+            /** @description No Content */
+            204: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+            /** @description What went wrong */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    beginSecondFactor: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                user: string;
+            };
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["BeginSecondFactorRequest"];
+            };
+        };
+        responses: {
+            /** @description OK */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Enrolment"];
+                };
+            };
+            /** @description What went wrong */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    removeSecondFactor: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                user: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description No Content */
+            204: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+            /** @description What went wrong */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    confirmSecondFactor: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                user: string;
+            };
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["ConfirmSecondFactorRequest"];
+            };
+        };
+        responses: {
+            /** @description OK */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Recovery"];
                 };
             };
             /** @description What went wrong */

@@ -26,7 +26,7 @@ function Providers({ next, failed }: { next: string; failed?: string }) {
     queryFn: ({ signal }) => call<Logins>("/v1/login", { query: { failed }, signal }),
   });
   if (!ways.data) return null;
-  const { providers, problem } = ways.data;
+  const { providers, passwords, problem } = ways.data;
   return (
     <>
       {problem && (
@@ -36,7 +36,7 @@ function Providers({ next, failed }: { next: string; failed?: string }) {
       )}
       {providers.map((p) =>
         p.type === "LDAP" ? (
-          <DirectoryLogin key={p.id} id={p.id} name={p.name} />
+          <PasswordLogin key={p.id} path={`/v1/login/ldap/${encodeURIComponent(p.id)}`} name={p.name} />
         ) : (
           <p key={p.id}>
             <a
@@ -48,14 +48,19 @@ function Providers({ next, failed }: { next: string; failed?: string }) {
           </p>
         ),
       )}
+      {passwords && <PasswordLogin path="/v1/login/local" name="a password" />}
     </>
   );
 }
 
-/** DirectoryLogin opens a session with a password that an LDAP directory takes; it keeps none. */
-function DirectoryLogin({ id, name }: { id: string; name: string }) {
+/** secondFactor is the code of the detail by which the server asks for one. */
+const secondFactor = "SECOND_FACTOR";
+
+/** PasswordLogin opens a session with a password that an LDAP directory or the server itself takes; it keeps none. */
+function PasswordLogin({ path, name }: { path: string; name: string }) {
   const entered = useEntered();
   const [problem, setProblem] = useState<Error>();
+  const [asksCode, setAsksCode] = useState(false);
   const [busy, setBusy] = useState(false);
   const submit = async (e: FormEvent<HTMLFormElement>) => {
     e.preventDefault();
@@ -64,12 +69,15 @@ function DirectoryLogin({ id, name }: { id: string; name: string }) {
     setBusy(true);
     setProblem(undefined);
     try {
-      await call<Whoami>(`/v1/login/ldap/${encodeURIComponent(id)}`, {
+      const text = (name: string) => String(typed.get(name) ?? "");
+      const code = asksCode ? { code: text("code").trim() } : {};
+      await call<Whoami>(path, {
         method: "POST",
-        json: { user: String(typed.get("user") ?? "").trim(), password: String(typed.get("password") ?? "") },
+        json: { user: text("user").trim(), password: text("password"), ...code },
       });
       await entered("password");
     } catch (e) {
+      if (e instanceof Problem && e.body?.details.some((d) => d.code === secondFactor)) setAsksCode(true);
       setProblem(e as Error);
     } finally {
       setBusy(false);
@@ -79,12 +87,24 @@ function DirectoryLogin({ id, name }: { id: string; name: string }) {
     <form onSubmit={submit} className="stack" aria-label={`Log in with ${name}`}>
       <label>
         Mail address
-        <input name="user" type="email" autoComplete="username" required spellCheck={false} />
+        <input
+          name="user"
+          type={path.includes("/ldap/") ? "email" : "text"}
+          autoComplete="username"
+          required
+          spellCheck={false}
+        />
       </label>
       <label>
         Password
         <input name="password" type="password" autoComplete="current-password" required />
       </label>
+      {asksCode && (
+        <label>
+          Code
+          <input name="code" autoComplete="one-time-code" required spellCheck={false} />
+        </label>
+      )}
       {problem && <ProblemCard problem={problem} />}
       <button type="submit" className="primary" disabled={busy}>
         {busy ? "Logging in…" : `Log in with ${name}`}
