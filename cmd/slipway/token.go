@@ -18,12 +18,26 @@ import (
 
 func tokenCommand(a *app) *cobra.Command {
 	c := &cobra.Command{Use: "token", Aliases: []string{"tokens"}, Short: "Make, list, rotate and revoke tokens", GroupID: groupAdmin}
-	c.AddCommand(tokenCreateCommand(a), tokenListCommand(a), tokenRotateCommand(a), &cobra.Command{
-		Use: "revoke ID", Short: "Revoke a token", Args: cobra.ExactArgs(1),
+	c.AddCommand(tokenCreateCommand(a), tokenListCommand(a), tokenRotateCommand(a), tokenRevokeCommand(a))
+	return c
+}
+
+func tokenRevokeCommand(a *app) *cobra.Command {
+	var found bool
+	c := &cobra.Command{
+		Use: "revoke ID", Short: "Revoke a token", Args: cobra.MaximumNArgs(1),
+		Long: "Revoke ends the token ID. With --found it ends the token whose text is the first line of the input, which is all that this takes:\n" +
+			"who finds a token somewhere needs none of the server's.",
 		RunE: func(c *cobra.Command, args []string) error {
+			if found != (len(args) == 0) {
+				return fault.New(fault.Invalid, "want the ID of a token, or --found and the token's text on the input")
+			}
 			client, _, err := a.caller.connect()
 			if err != nil {
 				return err
+			}
+			if found {
+				return revokeFound(c, a, client)
 			}
 			if err := client.RevokeToken(c.Context(), args[0]); err != nil {
 				return err
@@ -31,8 +45,22 @@ func tokenCommand(a *app) *cobra.Command {
 			fmt.Fprintln(a.shows.people(), args[0], "revoked")
 			return nil
 		},
-	})
+	}
+	c.Flags().BoolVar(&found, "found", false, "the token whose text is the first line of the input")
 	return c
+}
+
+// revokeFound ends the token that is typed.
+func revokeFound(c *cobra.Command, a *app, client *apiclient.Client) error {
+	text, err := newKeyboard(c, a).secret("The token: ")
+	if err != nil {
+		return err
+	}
+	if err := apiclient.RevokeFound(c.Context(), client, strings.TrimSpace(text)); err != nil {
+		return err
+	}
+	_, err = fmt.Fprintln(a.shows.people(), "the token opens nothing any more")
+	return err
 }
 
 func tokenCreateCommand(a *app) *cobra.Command {

@@ -204,6 +204,7 @@ func rows() map[string]row {
 		"listTokens":                     {},
 		"createToken":                    {body: `{"kind":"user","name":"x"}`},
 		"revokeToken":                    {},
+		"revokeFoundToken":               {body: `{"token":"x"}`, proof: "pkg/api/token_found_test.go: TestWhoFindsATokenEndsIt"},
 		"rotateToken":                    {body: `{}`},
 		"deliverAWS":                     {body: `{}`, proof: "pkg/trigger/firing/artifact_test.go: TestForwardedImages"},
 		"deliverCustom":                  {body: `{}`, proof: "pkg/api/webhooks_test.go: TestDeliverRefuses"},

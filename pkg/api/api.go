@@ -84,6 +84,7 @@ func New(cfg Config) *Server {
 	s.watching()
 	s.delegates()
 	s.tokens()
+	foundTokens(s)
 	accessEndpoints(s)
 	consoleSessions(s)
 	loginProviders(s)

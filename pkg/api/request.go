@@ -24,7 +24,7 @@ const RequestIDHeader = "X-Request-Id"
 const delegatePaths = "/v1/delegate/"
 
 // healthPath tells load balancers that the process lives. It answers without
-// a body. It, linkPaths, waysPath, loginPaths, issuer.Path and deliveries of webhooks are all that needs no token.
+// a body. It, linkPaths, foundPath, waysPath, loginPaths, issuer.Path and deliveries of webhooks are all that needs no token.
 const healthPath = "/healthz"
 
 // linkPaths is where people answer approvals by one-time links.
@@ -96,7 +96,7 @@ func (s *Server) authenticate(next http.Handler) http.Handler {
 			next.ServeHTTP(w, r)
 			return
 		}
-		if strings.HasPrefix(r.URL.Path, linkPaths) { // a link proves by itself who may answer
+		if strings.HasPrefix(r.URL.Path, linkPaths) || r.URL.Path == foundPath { // a link proves by itself who may answer, and a token whose it is
 			next.ServeHTTP(w, r)
 			return
 		}

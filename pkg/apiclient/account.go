@@ -41,6 +41,14 @@ func (c *Client) RevokeToken(ctx context.Context, id string) error {
 	return err
 }
 
+// RevokeFound revokes a token by its text, which is all that it takes.
+func RevokeFound(ctx context.Context, c *Client, text string) error {
+	_, err := post[struct{}](ctx, c, "/v1/tokens:revoke", nil, struct {
+		Token string `json:"token"`
+	}{text})
+	return err
+}
+
 // Delegates lists delegates.
 func (c *Client) Delegates(ctx context.Context, scope ref.Scope, p Page) ([]api.Delegate, string, error) {
 	l, err := get[api.DelegateList](ctx, c, path("delegates"), p.in(scoped(scope)))

@@ -2455,6 +2455,23 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/v1/tokens:revoke": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /** Revoke a token by its text; it needs no other one. The answer is the same for what is no token */
+        post: operations["revokeFoundToken"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/v1/users/{user}/password": {
         parameters: {
             query?: never;
@@ -5155,6 +5172,10 @@ export interface components {
             fromStage?: string;
             /** @description Why it runs in spite of deployment freezes, as at a start; that of the first execution doesn't count again */
             overrideFreeze?: string;
+        };
+        RevokeFoundTokenRequest: {
+            /** @description The whole text of the token */
+            token: string;
         };
         RollbackPlace: {
             /** @description As stages name it, e.g. prod or account.prod */
@@ -11728,6 +11749,37 @@ export interface operations {
                 content: {
                     "application/json": components["schemas"]["NewToken"];
                 };
+            };
+            /** @description What went wrong */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    revokeFoundToken: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["RevokeFoundTokenRequest"];
+            };
+        };
+        responses: {
+            /** @description No Content */
+            204: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
             };
             /** @description What went wrong */
             default: {
