@@ -192,4 +192,18 @@ on("who has a password of Slipway's own is logged in, and else told that it is w
   await page.keyboard.press("Enter");
   await page.getByRole("heading", { name: "Deployments" }).waitFor();
   assert.equal(new URL(page.url()).pathname, list);
+  await page.getByRole("link", { name: "pia" }).click();
+  const own = page.getByRole("form", { name: "Your password" });
+  await own.getByLabel("Old password").fill("correct horse battery");
+  await own.getByLabel("New password", { exact: true }).fill("battery of another horse");
+  await own.getByLabel("New password, again").fill("battery of another cow");
+  assert.deepEqual(await accessible(), []);
+  await own.getByRole("button", { name: "Change it" }).click();
+  await own.getByText("The two new passwords aren't the same.").waitFor();
+  await own.getByLabel("New password, again").fill("battery of another horse");
+  await page.keyboard.press("Enter");
+  await form.getByLabel("Mail address").fill("pia");
+  await form.getByLabel("Password").fill("battery of another horse");
+  await page.keyboard.press("Enter");
+  await page.getByRole("link", { name: "pia" }).waitFor();
 });

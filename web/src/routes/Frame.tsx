@@ -86,7 +86,7 @@ function Framed({ expired }: { expired: boolean }) {
           Keys
         </button>
         <span className="who" title={`With the token ${me.data?.token}`}>
-          {me.data?.actor}
+          {me.data?.principal?.startsWith("user ") ? <Link to="/account">{me.data.actor}</Link> : me.data?.actor}
         </span>
         <Logout />
       </header>

@@ -26,6 +26,12 @@ const login = createRoute({
   component: Login,
 });
 
+const account = createRoute({
+  getParentRoute: () => root,
+  path: "/account",
+  component: lazyRouteComponent(() => import("./Account"), "Account"),
+});
+
 const executionFilters = (s: Search): { pipeline?: string; status?: string; since?: string } => ({
   pipeline: text(s.pipeline),
   status: text(s.status),
@@ -118,6 +124,7 @@ export const router = createRouter({
   routeTree: root.addChildren([
     start,
     login,
+    account,
     inAccount,
     inOrg,
     inProject,
