@@ -375,8 +375,8 @@ func TestACodeShownTwiceAtOnce(t *testing.T) {
 func TestWhereNobodyHasAPassword(t *testing.T) {
 	t.Parallel()
 	s := setup(t)
-	for path, body := range map[string]string{"POST /v1/login/local": `{"user":"x","password":"y"}`, "PUT /v1/users/ada/password": `{"password":"correct horse battery"}`, "DELETE /v1/users/ada/totp": ""} {
-		method, path, _ := strings.Cut(path, " ")
+	for asked, body := range map[string]string{"POST /v1/login/local": `{"user":"x","password":"y"}`, "PUT /v1/users/ada/password": `{"password":"correct horse battery"}`, "DELETE /v1/users/ada/totp": ""} {
+		method, path, _ := strings.Cut(asked, " ")
 		p := s.ask(method, path, body, "Content-Type", "application/json", "Sec-Fetch-Site", "same-origin", "X-Slipway-Console", "1").problem(400)
 		if p.Code != fault.Unsupported || p.Message != login.NoPasswords {
 			t.Errorf("%s: %+v", path, p)
