@@ -30,11 +30,13 @@ func (c *Compute) requestLog(id, name string) *awsapigatewayv2.CfnStage_AccessLo
 // browsers ask for are the console's (web.Handler).
 var ofAPI = []string{"/v1/{proxy+}", "/schema/{proxy+}", "/oidc/{proxy+}", "/scim/{proxy+}", "/gateway/{proxy+}", "/healthz", "/openapi.json"}
 
-// logins are the paths at which people log in by identity providers.
+// logins are the paths at which people log in by identity providers, and programs by
+// tokens of theirs.
 var logins = map[string][]awsapigatewayv2.HttpMethod{
 	"/v1/login":               {awsapigatewayv2.HttpMethod_GET},
 	"/v1/login/oidc/{proxy+}": {awsapigatewayv2.HttpMethod_GET, awsapigatewayv2.HttpMethod_POST},
 	"/v1/login/saml/{proxy+}": {awsapigatewayv2.HttpMethod_GET, awsapigatewayv2.HttpMethod_POST},
+	"/v1/login/workload":      {awsapigatewayv2.HttpMethod_POST},
 }
 
 // httpAPI gives every request to the function api but deliveries, which are the

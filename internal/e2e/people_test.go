@@ -96,8 +96,8 @@ func (p page) cookie(t *testing.T, name string) *http.Cookie {
 }
 
 // People log in on AWS by OpenID Connect and by SAML, through a function of their
-// own, to whose callers the API gives what their groups may. A directory, which none
-// can ask, isn't saved.
+// own, to whose callers the API gives what their groups may; programs by tokens of an
+// issuer. A directory, which none can ask, isn't saved.
 func TestPeopleLogInOnAWS(t *testing.T) {
 	t.Parallel()
 	at := certified.New(t, outside(t)) // nothing is asked on a function's own loopback
@@ -155,6 +155,23 @@ func TestPeopleLogInOnAWS(t *testing.T) {
 	if err := account.Call(t.Context(), "POST", "/v1/login/oidc/corp/exchange", map[string]string{"idToken": corp.IDToken(idp.CLIClientID, "")}, &made); err != nil || made.Secret == "" {
 		t.Errorf("a terminal's token isn't swapped: %v", err)
 	}
+	account.Apply(t, "serviceAccount: {identifier: ci, name: CI}")
+	account.Apply(t, fmt.Sprintf("loginProvider: {identifier: jobs, name: Jobs, type: WORKLOAD, issuer: '%s', audience: slipway-jobs, claims: {sub: 'repo:acme/web:*'}, serviceAccount: {identifier: ci}}", corp.URL))
+	corp.Person(idp.Claims{"sub": "repo:acme/web:ref:refs/heads/main"})
+	shown := map[string]string{"token": corp.IDToken("slipway-jobs", "")}
+	if err := account.Call(t.Context(), "POST", "/v1/login/workload", shown, &made); err != nil || made.Secret == "" {
+		t.Errorf("a program's token isn't swapped: %v", err)
+	}
+	job := *a.Server
+	job.Token = made.Secret
+	var who struct{ Principal string }
+	if err := job.Call(t.Context(), "GET", "/v1/whoami", nil, &who); err != nil || !strings.Contains(who.Principal, "ci") {
+		t.Errorf("the program is %q: %v", who.Principal, err)
+	}
+	corp.Person(idp.Claims{"sub": "repo:evil/web:ref:refs/heads/main"})
+	shown["token"] = corp.IDToken("slipway-jobs", "")
+	wantRefused(t, account.Call(t.Context(), "POST", "/v1/login/workload", shown, nil), "No trust rule takes the token")
+
 	corp.Person(idp.Claims{"sub": "eve-1", "email": "ada@example.com", "email_verified": true})
 	begun = v.open(a.URL+"/v1/login/oidc/corp/start", nil)
 	if stranger := v.open(v.open(begun.to, nil).to, nil, begun.cookie(t, "__Host-slipway-login")); stranger.to != "/login?failed=elsewhere" {

@@ -116,7 +116,7 @@ func (s *logins) ways(ctx context.Context, in *struct {
 	}
 	var err error
 	if s.Desk != nil {
-		out.Passwords = true
+		out.Passwords = s.keeps()
 		out.Providers, err = s.Desk.Ways(ctx)
 	}
 	return &struct{ Body login.Logins }{out}, err

@@ -64,7 +64,7 @@ func (l *locally) typed(ctx context.Context) login.Typed {
 }
 
 func (s *logins) localPassword(ctx context.Context, in *locally) (*loggedIn, error) {
-	if s.Desk == nil {
+	if !s.keeps() {
 		return nil, noPasswords()
 	}
 	if _, err := cookieFor(in.Origin, "", 0); err != nil {
@@ -78,7 +78,7 @@ func (s *logins) localPassword(ctx context.Context, in *locally) (*loggedIn, err
 }
 
 func (s *logins) exchangeLocal(ctx context.Context, in *locally) (*struct{ Body NewToken }, error) {
-	if s.Desk == nil {
+	if !s.keeps() {
 		return nil, noPasswords()
 	}
 	who, err := s.Desk.Local(ctx, in.typed(ctx))
@@ -87,6 +87,9 @@ func (s *logins) exchangeLocal(ctx context.Context, in *locally) (*struct{ Body 
 	}
 	return s.token(ctx, who)
 }
+
+// keeps says whether people log in here by passwords that Slipway keeps.
+func (s *logins) keeps() bool { return s.Desk != nil && !s.Desk.NoPasswords }
 
 func noPasswords() error { return fault.New(fault.Unsupported, "%s", login.NoPasswords) }
 
@@ -124,7 +127,7 @@ func (s *logins) setPassword(ctx context.Context, in *struct {
 		Old      string `json:"old,omitempty" maxLength:"512" doc:"The one that there is: who changes one's own shows it"`
 	}
 }) (*nothing, error) {
-	if p := (person{in.User, in.from}); s.Desk != nil && p.self(ctx) {
+	if p := (person{in.User, in.from}); s.keeps() && p.self(ctx) {
 		has, err := s.Desk.HasPassword(ctx, in.User)
 		if err != nil {
 			return nil, err
@@ -136,7 +139,7 @@ func (s *logins) setPassword(ctx context.Context, in *struct {
 	if err := others(ctx); err != nil {
 		return nil, err
 	}
-	if s.Desk == nil {
+	if !s.keeps() {
 		return nil, noPasswords()
 	}
 	return nil, s.Desk.SetPassword(ctx, in.User, login.Password(in.Body.Password), author(ctx))
@@ -171,7 +174,7 @@ func (s *logins) beginSecond(ctx context.Context, in *struct {
 // it up.
 func (s *logins) own(ctx context.Context, p person) error {
 	switch {
-	case s.Desk == nil:
+	case !s.keeps():
 		return noPasswords()
 	case !p.self(ctx):
 		return fault.New(fault.Forbidden, "a second factor is set up by the user whose it is, logged in as that one; the caller is %s", caller(ctx).Actor)
@@ -202,7 +205,7 @@ func (s *logins) removeSecond(ctx context.Context, in *struct {
 	if err := others(ctx); err != nil {
 		return nil, err
 	}
-	if s.Desk == nil {
+	if !s.keeps() {
 		return nil, noPasswords()
 	}
 	return nil, s.Desk.RemoveSecond(ctx, in.User, author(ctx))

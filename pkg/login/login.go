@@ -84,15 +84,17 @@ type Config struct {
 	// URL is where browsers reach the console; empty: on the server's own machine alone.
 	URL  string
 	Cost Cost // of a password
-	Now  func() time.Time
-	Log  *slog.Logger
+	// NoPasswords says that Slipway keeps no passwords of its own here.
+	NoPasswords bool
+	Now         func() time.Time
+	Log         *slog.Logger
 }
 
 // NoDirectoryOnAWS is why no LDAP directory can be saved where Slipway runs on AWS.
 const NoDirectoryOnAWS = "an LDAP directory can't be asked where Slipway runs on AWS: no function has a way into its network; take a provider that speaks OpenID Connect or SAML, see docs/access.md"
 
 // NoPasswords is why nobody has a password of Slipway's where it runs on AWS.
-const NoPasswords = "people can't log in by a password of Slipway's own where it runs on AWS yet, so that one would count for nothing; they use tokens there, see docs/access.md"
+const NoPasswords = "people can't log in by a password of Slipway's own where it runs on AWS, so that one would count for nothing; they use an identity provider or tokens there, see docs/access.md"
 
 // Desk logs people in.
 type Desk struct {

@@ -155,7 +155,7 @@ func New(p Parts) *Plane {
 	}})
 	var desk *login.Desk
 	if p.Login != nil {
-		desk = login.New(login.Config{Account: Account, Store: p.Store, Join: saved.Join, Secret: keeper, Protocols: *p.Login, URL: p.URL, Now: time.Now, Log: p.Log})
+		desk = login.New(login.Config{Account: Account, Store: p.Store, Join: saved.Join, Secret: keeper, Protocols: *p.Login, NoPasswords: !p.Alone, URL: p.URL, Now: time.Now, Log: p.Log})
 	}
 	triggers := firing.New(firing.Config{Account: Account, Store: p.Store, Launch: starts, Engine: handler, Types: documents.Types, Secret: keeper, Stored: p.Store.Polls, Files: p.Store.Files, Issuer: signs, Connected: places.Connected, Look: p.Waker.Look, Now: time.Now, Log: p.Log})
 	handler.StartChained = executions.StartChained
