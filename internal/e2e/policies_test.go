@@ -83,3 +83,56 @@ func TestAPolicyThatBreaksItsFunction(t *testing.T) {
 		t.Errorf("the start while nobody can be asked: %v", err)
 	}
 }
+
+// Policies decide on each step before it starts and, where a step enforces some, on
+// how it has ended; what they warn of stands in the step's log.
+func TestPoliciesDecideOnSteps(t *testing.T) {
+	t.Parallel()
+	onEveryHost(t, policiesDecideOnSteps)
+}
+
+func policiesDecideOnSteps(t *testing.T, start func(testing.TB) *e2e.Server) {
+	t.Helper()
+	s := start(t)
+	s.Apply(t, strings.Join([]string{
+		"secret: {identifier: token, name: token, type: SecretText, spec: {secretManagerIdentifier: harnessSecretManager, valueType: Inline, value: canary-of-a-policy}}",
+		"policy: {identifier: results, name: results, rego: 'package p\n\n  deny[msg] { input[0].outcome.outputVariables.risk == \"high\"; msg := \"the risk is high\" }\n\n  warn[msg] { input[i].name == \"step\"; msg := sprintf(\"%s of %s\", [input[i].outcome.status, input[i].outcome.identifier]) }'}",
+		"policySet: {identifier: results, name: results, type: custom, action: onstep, enabled: true, policies: [{identifier: results, severity: error}]}",
+	}, "\n---\n"))
+	risky := func(more string) string {
+		return "{step: {identifier: risky, name: risky, type: ShellScript, timeout: 1m, spec: {shell: Bash, source: {type: Inline, spec: {script: 'echo before; export risk=<+pipeline.variables.risk>'}}, outputVariables: [{name: risk, type: String, value: risk}]}, enforce: {policySets: [results]}" + more + "}}"
+	}
+	pipeline := func(id, steps string) string {
+		return "pipeline: {identifier: " + id + ", name: " + id + ", variables: [{name: risk, type: String, value: <+input>}], stages: [{stage: {identifier: s, name: s, type: Custom, spec: {execution: {steps: [" + steps + "]}}}}]}"
+	}
+	s.Apply(t, pipeline("enforced", risky("")))
+	s.Apply(t, pipeline("ignored", risky(", failureStrategies: [{onFailure: {errors: [PolicyEvaluationFailure], action: {type: Ignore}}}]")))
+	s.Apply(t, pipeline("again", risky(", failureStrategies: [{onFailure: {errors: [PolicyEvaluationFailure], action: {type: Retry, spec: {retryCount: 1, retryIntervals: [1s], onRetryFailure: {action: {type: MarkAsFailure}}}}}}]")))
+	s.Apply(t, pipeline("matrix", risky(", strategy: {matrix: {of: [a, b]}}")))
+
+	e := run(t, s, "enforced", "Success", map[string]string{"variables.risk": "low"})
+	if log := logOf(t, s, e.ID, e.Root.Find("risky")); !strings.Contains(log, "before") || !strings.Contains(log, "SUCCEEDED of risky (policy results of set results)") {
+		t.Errorf("the log of the step: %s", log)
+	}
+	if e := run(t, s, "enforced", "Failed", map[string]string{"variables.risk": "high"}); !strings.Contains(e.Message, "the risk is high (policy results of set results)") {
+		t.Errorf("the step says %q", e.Message)
+	}
+	run(t, s, "ignored", "IgnoreFailed", map[string]string{"variables.risk": "high"})
+	run(t, s, "again", "Failed", map[string]string{"variables.risk": "high"})
+	run(t, s, "matrix", "Failed", map[string]string{"variables.risk": "high"})
+	run(t, s, "matrix", "Success", map[string]string{"variables.risk": "low"})
+
+	s.Apply(t, strings.Join([]string{
+		"policy: {identifier: starts, name: starts, rego: 'package p\n\n  deny[msg] { contains(input.spec.source.spec.script, \"forbidden\"); msg := sprintf(\"%s runs %s\", [input.identifier, input.spec.source.spec.script]) }\n\n  warn[msg] { input.type == \"ShellScript\"; msg := sprintf(\"started in %s with %s\", [input.timeout, input.spec.source.spec.script]) }'}",
+		"policySet: {identifier: starts, name: starts, type: pipeline, action: onstepstart, enabled: true, policies: [{identifier: starts, severity: error}]}",
+	}, "\n---\n"))
+	s.Apply(t, pipeline("starts", "{step: {identifier: says, name: says, type: ShellScript, timeout: 1m, spec: {shell: Bash, source: {type: Inline, spec: {script: 'echo <+pipeline.variables.risk> <+secrets.getValue(\"token\")> | wc -c'}}}}}"))
+	e = run(t, s, "starts", "Success", map[string]string{"variables.risk": "fine"})
+	if log := logOf(t, s, e.ID, e.Root.Find("says")); !strings.Contains(log, `started in 1m with echo fine <+secrets.getValue("token")> | wc -c`) || !strings.Contains(log, "\n24") || strings.Contains(log, "canary") {
+		t.Errorf("the log of the step: %s", log)
+	}
+	e = run(t, s, "starts", "Failed", map[string]string{"variables.risk": "forbidden"})
+	if !strings.Contains(e.Message, `says runs echo forbidden <+secrets.getValue("token")> | wc -c (policy starts of set starts)`) {
+		t.Errorf("the step says %q", e.Message)
+	}
+}

@@ -35,7 +35,7 @@ func (c *Catalog) judged(ctx context.Context, p prepared, d Draft) ([]fault.Deta
 		actor = d.By.Actor()
 	}
 	of := judge.Case{
-		Moment: moment, Scope: key.Scope, Actor: actor, Limit: policy.MaxSaved,
+		Moment: moment, Scope: key.Scope, Actor: actor,
 		Input: func() (map[string]any, error) { return map[string]any{name: p.entity.Judged()}, nil },
 	}
 	if c.near != nil {

@@ -113,6 +113,9 @@ func Answered(s plan.State) bool {
 // start begins a step's own work.
 func (h *Handler) start(ctx context.Context, snap *snapshot, n *plan.Node, s plan.State, token string) (bool, error) {
 	scope := h.Reader.scope(snap.ctx, snap, n, snap.state)
+	if refused, err := h.refused(ctx, snap, scope, n, s); err != nil || refused {
+		return false, err
+	}
 	action, err := h.Reader.action(snap, scope, n, s)
 	if snap.err != nil {
 		return false, snap.err
@@ -189,6 +192,9 @@ func (h *Handler) createTask(ctx context.Context, snap *snapshot, n *plan.Node, 
 		Timeout: timeout, LogStream: LogStream(e.ID, n.ID, s.Attempt),
 		Token: token, Status: store.TaskOpen, CreatedAt: h.Now(), Traceparent: trace.Parent(e.ID, n.ID), Machine: work.Machine, Tools: work.Tools,
 	}
+	if e.JudgesSteps {
+		made.LogFrom = 1
+	}
 	if work.Prompt || len(work.Tools) > 0 {
 		why, err := snap.hopeless(made)
 		if err != nil {
@@ -236,27 +242,33 @@ func (r *Reader) decodeIn(snap *snapshot, scope *resolve.Scope, n *plan.Node, at
 
 // spec resolves a step's spec in a scope and decodes it.
 func (r *Reader) spec(scope *resolve.Scope, n *plan.Node) (step.Spec, error) {
+	doc, err := r.resolved(scope, n)
+	if err != nil {
+		return nil, err
+	}
+	report := yamldoc.NewReport("").Resolved()
+	spec := r.steps[n.Type].Decode(doc, report)
+	if err := report.Err(); err != nil {
+		return nil, fault.New(fault.Invalid, "%w", err)
+	}
+	return spec, nil
+}
+
+// resolved is a step's spec with its expressions resolved, but for those that the
+// step's type resolves later.
+func (r *Reader) resolved(scope *resolve.Scope, n *plan.Node) (*yamldoc.Node, error) {
 	t, ok := r.steps[n.Type]
 	if !ok {
 		return nil, fault.New(fault.Unsupported, "step type %s isn't supported", n.Type)
 	}
 	doc := specOf(scope)
-	var err error
 	if t.Prepare != nil {
+		var err error
 		if doc, err = t.Prepare(doc); err != nil {
 			return nil, err
 		}
 	}
-	doc, err = scope.Tree(doc, t.Late)
-	if err != nil {
-		return nil, err
-	}
-	report := yamldoc.NewReport("").Resolved()
-	spec := t.Decode(doc, report)
-	if err := report.Err(); err != nil {
-		return nil, fault.New(fault.Invalid, "%w", err)
-	}
-	return spec, nil
+	return scope.Tree(doc, t.Late)
 }
 
 // specOf is the spec of a scope's step, with the inputs that it has asked for.
@@ -282,7 +294,7 @@ func (r *Reader) in(snap *snapshot, scope *resolve.Scope, n *plan.Node, t step.T
 		},
 		MailServer: scope.MailServer, UserGroup: scope.UserGroup, GroupMails: scope.GroupMails,
 		Policies: func(sets []string, input any) (policy.Verdict, error) {
-			return r.policies.Named(snap.ctx, snap.execution.Scope, sets, input, snap.execution.Actor)
+			return r.policies.Named(snap.ctx, snap.asks(policy.Custom, policy.OnStep), sets, input)
 		},
 	}
 	if t.Session {

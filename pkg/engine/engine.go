@@ -44,6 +44,9 @@ type Input struct {
 	// Frozen says what deployment freezes mean for a stage, or a loop of it, that
 	// begins in a state at a time; nil: there are none.
 	Frozen func(n *plan.Node, s plan.State, at time.Time) (Frozen, error)
+	// Enforced is a good outcome of a step's attempt once its policy sets have been
+	// asked about it. It is asked only of a step that has some.
+	Enforced func(n *plan.Node, attempt int, o plan.Outcome, state func(plan.NodeID) plan.State) plan.Outcome
 	// Deploys says whether a step's type deploys something.
 	Deploys func(n *plan.Node) bool
 	// Timeout evaluates a node's timeout; 0 means none.

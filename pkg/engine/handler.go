@@ -48,7 +48,8 @@ type Config struct {
 	Windows Windows
 	Mail    *mail.Server // of Email steps; nil: there is none. Its password refers to a secret.
 	Limits  Limits
-	// Policies are asked by Policy steps; nil: there are none.
+	// Policies are asked when steps start, by Policy steps, and about what steps
+	// enforce; nil: there are none.
 	Policies *judge.Judge
 	// StartChained starts the execution of a chained pipeline.
 	StartChained func(context.Context, Chained) (store.Execution, error)
@@ -174,7 +175,7 @@ func (h *Handler) decide(ctx context.Context, q question, read func() (*snapshot
 		if err != nil {
 			return Answer{}, err
 		}
-		snap.full = full
+		snap.full, snap.ends = full, q.ends
 		a, err := h.decideOnce(ctx, snap, q, stuffed)
 		switch {
 		case errors.Is(err, errFull) && !full:
@@ -206,7 +207,7 @@ func (h *Handler) decideOnce(ctx context.Context, snap *snapshot, q question, st
 		Plan: snap.plan, Node: q.node, Part: q.part, Now: h.Now(),
 		Aborted: snap.execution.Interrupt == store.InterruptAbort, Paused: snap.execution.Interrupt == store.InterruptPause, Stuffed: stuffed,
 		After: q.after, Failure: q.failure, Window: h.Windows,
-		State: snap.state, Task: snap.task, Condition: snap.condition, Timeout: snap.timeout, Patience: snap.patience, Loop: snap.loop, Choose: snap.choose, Frozen: snap.frozen,
+		State: snap.state, Task: snap.task, Condition: snap.condition, Timeout: snap.timeout, Patience: snap.patience, Loop: snap.loop, Choose: snap.choose, Frozen: snap.frozen, Enforced: snap.enforced,
 		Undoes: snap.execution.RollbackOf != "",
 		Gated:  len(h.Limits.gates(snap.execution)) > 0, Deploys: func(n *plan.Node) bool { return h.Reader.steps[n.Type].Deploys },
 	})
@@ -260,6 +261,9 @@ func (h *Handler) carryOut(ctx context.Context, snap *snapshot, d Decision) (aga
 		if err := h.Store.AppendAuditOnce(ctx, f.record(snap.execution, h.Now()), f.key(snap.execution), h.Now().Add(maxTimeout)); err != nil {
 			return false, err
 		}
+	}
+	if err := h.say(ctx, snap.said...); err != nil {
+		return false, err
 	}
 	if err := h.commit(ctx, snap, d.Writes); err != nil {
 		return false, err

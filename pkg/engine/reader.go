@@ -27,7 +27,8 @@ type Reader struct {
 	plans *plans
 	// calendar has the deployment freezes.
 	calendar *calendar.Reader
-	// policies are asked by Policy steps; nil: there are none.
+	// policies are asked when steps start, by Policy steps, and about what steps
+	// enforce; nil: there are none.
 	policies *judge.Judge
 	// grants has what those may do as whom executions act.
 	grants *grants.Reader

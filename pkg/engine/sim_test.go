@@ -42,6 +42,7 @@ type sim struct {
 	loops     map[string]any // identifier -> how many iterations, or an error
 	choose    func() (*plan.Deployment, error)
 	frozen    func(n *plan.Node, at time.Time) Frozen
+	enforced  func(n *plan.Node, attempt int, o plan.Outcome) plan.Outcome
 }
 
 // deployer is the type of steps that deploy something.
@@ -161,6 +162,9 @@ func (s *sim) input(id plan.NodeID, part int, after At) Input {
 		Window:  Windows{Heartbeat: 30 * time.Second, NoOne: 5 * time.Minute, Unclaimed: 10 * time.Minute},
 		State:   func(id plan.NodeID) plan.State { return s.states[id] },
 		Deploys: func(n *plan.Node) bool { return n.Type == deployer },
+		Enforced: func(n *plan.Node, attempt int, o plan.Outcome, _ func(plan.NodeID) plan.State) plan.Outcome {
+			return s.enforced(n, attempt, o)
+		},
 		Task: func(n *plan.Node, attempt, look int) TaskFacts {
 			if st := s.states[n.ID]; attempt > st.Attempt || look > st.Look {
 				s.t.Errorf("a decision asks for the task of %s's attempt %d, look %d, which it begins itself", n.ID, attempt, look)

@@ -37,7 +37,9 @@ type snapshot struct {
 	results   map[At]bool
 	full      bool // the execution has as many nodes as it may have
 	freezes   []freeze.Freeze
-	dated     bool // freezes have been read
+	dated     bool             // freezes have been read
+	ends      bool             // who has ended a wait asks, see question
+	said      []store.LogChunk // what policies said of steps
 	err       error
 }
 

@@ -87,9 +87,10 @@ func (d policies) anyCase(f *yamldoc.Field[string], what string, can, harness []
 // action decodes when a set of a type is asked.
 func (d policies) action(f *yamldoc.Field[string], typ string) document.Rule {
 	return func(v yamldoc.Value) {
-		d.anyCase(f, "action", []string{policy.OnSave, policy.OnRun, policy.OnStep}, []string{"onstepstart", "onsync"})(v)
+		all := []string{policy.OnSave, policy.OnRun, policy.OnStepStart, policy.OnStep}
+		d.anyCase(f, "action", all, []string{"onsync"})(v)
 		can := policy.Actions(typ)
-		if !slices.Contains(policy.Types(), typ) || slices.Contains(can, f.Value) || !slices.Contains([]string{policy.OnSave, policy.OnRun, policy.OnStep}, f.Value) {
+		if !slices.Contains(policy.Types(), typ) || slices.Contains(can, f.Value) || !slices.Contains(all, f.Value) {
 			return // it has been reported, or there is nothing to report
 		}
 		d.Unsupported(v, "policy sets of the type %s aren't asked %s yet; want %s", typ, f.Value, document.Choice(can))

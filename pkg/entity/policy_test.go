@@ -22,3 +22,15 @@ func TestASetHasAHundredPolicies(t *testing.T) {
 		}
 	}
 }
+
+// TestAStepEnforcesTenSets and no more.
+func TestAStepEnforcesTenSets(t *testing.T) {
+	t.Parallel()
+	for _, extra := range []int{0, 1} {
+		sets := strings.Repeat("p, ", policy.MaxEnforced+extra)
+		doc := "pipeline: {identifier: p, name: p, stages: [{stage: {identifier: s, name: s, type: Custom, spec: {execution: {steps: [{step: {identifier: w, name: w, type: Wait, spec: {duration: 1m}, enforce: {policySets: [" + sets + "]}}}]}}}}]}"
+		if _, report := decode("pipeline.yaml", []byte(doc), project); report.Failed() != (extra > 0) {
+			t.Errorf("of %d sets it says %v", policy.MaxEnforced+extra, report.Findings())
+		}
+	}
+}

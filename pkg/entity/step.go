@@ -8,6 +8,7 @@ import (
 
 	"github.com/slipway-cd/slipway/pkg/document"
 	"github.com/slipway-cd/slipway/pkg/extent"
+	"github.com/slipway-cd/slipway/pkg/policy"
 	"github.com/slipway-cd/slipway/pkg/ref"
 	"github.com/slipway-cd/slipway/pkg/yamldoc"
 )
@@ -176,9 +177,23 @@ func (d steps) stepKeys(v yamldoc.Value, s *Step, p place) document.Keys {
 		"failureStrategies": d.failureStrategies(&s.FailureStrategies, level{node: "step", stage: p.stage, rollback: p.rollback}),
 		"delegateSelectors": d.Words(&s.DelegateSelectors),
 		"strategy":          d.looping(&s.Loop),
-		"enforce":           d.Refuse("policies (enforce) aren't supported"),
+		"enforce":           d.enforced,
 		"template":          noted(&s.Linked, d.link),
 	}
+}
+
+// enforced decodes which policy sets are asked about how the step has ended. They
+// are read from its document then.
+func (d steps) enforced(v yamldoc.Value) {
+	d.Fields(v, document.Keys{"policySets": func(v yamldoc.Value) {
+		d.Strings(v)
+		for item := range document.Literals(v) {
+			d.Reference(ref.PolicySet, &yamldoc.Field[string]{})(item)
+		}
+		if v.Is(yamldoc.Sequence) && len(v.Node.Items) > policy.MaxEnforced {
+			d.Errorf(v, document.WrongValue, "the step has %d policy sets asked; the limit is %d", len(v.Node.Items), policy.MaxEnforced)
+		}
+	}})
 }
 
 // OutputAlias is the name under which a step publishes its outputs

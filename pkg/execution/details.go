@@ -217,29 +217,7 @@ func readable(v engine.View, body string) bool {
 
 // plain is a value of outputs as a text, its secrets masked.
 func plain(value any) string {
-	return expr.FromAny(sealed(value)).Text()
-}
-
-// sealed is a value with a mask in the place of each reference to a secret.
-func sealed(value any) any {
-	switch value := value.(type) {
-	case map[string]any:
-		if _, secret := value[plan.SecretKey]; secret {
-			return redact.Mask
-		}
-		out := make(map[string]any, len(value))
-		for key, inner := range value {
-			out[key] = sealed(inner)
-		}
-		return out
-	case []any:
-		out := make([]any, len(value))
-		for i, inner := range value {
-			out[i] = sealed(inner)
-		}
-		return out
-	}
-	return value
+	return expr.FromAny(plan.Sealed(value, redact.Mask)).Text()
 }
 
 // iterationOf says in which iteration of the nearest loop a node is.

@@ -354,7 +354,7 @@ func (s *Tasks) AppendLog(ctx context.Context, d store.Delegate, id task.ID, b p
 	}
 	chunks := make([]store.LogChunk, len(b.Chunks))
 	for i, c := range b.Chunks {
-		chunks[i] = store.LogChunk{Stream: t.LogStream, Number: part*logstream.MaxChunks + b.First + int64(i), Data: c}
+		chunks[i] = store.LogChunk{Stream: t.LogStream, Number: t.LogFrom + part*logstream.MaxChunks + b.First + int64(i), Data: c}
 	}
 	if err := s.Store.AppendLog(ctx, logstream.MaxKept, chunks...); err != nil {
 		return err

@@ -124,7 +124,7 @@ func (l *Launcher) Start(ctx context.Context, r Request) (store.Execution, error
 	}
 	return l.Begin(ctx, store.Execution{
 		ID: id, Scope: r.Scope, Pipeline: r.Pipeline, Name: made.Name, PlanHash: made.Hash,
-		Inputs: made.Inputs, RetryOf: r.RetryOf, Resume: r.Resume, Parent: r.Parent, As: r.As, Override: r.override(),
+		Inputs: made.Inputs, RetryOf: r.RetryOf, Resume: r.Resume, Parent: r.Parent, As: r.As, Override: r.override(), JudgesSteps: made.judgesSteps,
 	}, made.Root, made.Doc, r.By, what)
 }
 

@@ -41,6 +41,8 @@ type Planned struct {
 	Inputs []byte // Given as JSON
 	// chained are the scopes of the pipelines that it chains.
 	chained []ref.Scope
+	// judgesSteps says that policies are asked about the start of each step.
+	judgesSteps bool
 }
 
 // rememberedPlans bounds the planner's memory; a plan has some 20 KB.

@@ -15,15 +15,17 @@ import (
 
 // judged asks the policies that count for a start: they see the pipeline with
 // what its templates bring and with its inputs, and its expressions as they are
-// written. What they warn of is kept with the execution.
+// written. What they warn of is kept with the execution, and whether others are
+// to be asked about its steps: so no step has to find that out.
 func (l *Launcher) judged(ctx context.Context, r Request, made Planned) (Planned, error) {
-	verdict, err := l.Policies.On(ctx, judge.Case{
-		Moment: policy.Moment{Type: policy.OfPipeline, Action: policy.OnRun}, Scope: r.Scope, Actor: r.By.Actor, Limit: policy.MaxRun,
+	verdict, steps, err := l.Policies.OnStart(ctx, judge.Case{
+		Moment: policy.Moment{Type: policy.OfPipeline, Action: policy.OnRun}, Scope: r.Scope, Actor: r.By.Actor,
 		Input: func() (map[string]any, error) {
 			doc, err := l.plans.merged(ctx, r)
 			return map[string]any{string(ref.Pipeline): doc}, err
 		},
 	})
+	made.judgesSteps = steps
 	if err != nil || len(verdict) == 0 {
 		return made, err
 	}

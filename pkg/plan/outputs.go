@@ -37,3 +37,26 @@ func hasKey(v any, key string) bool {
 	}
 	return false
 }
+
+// Sealed is a value of outputs with a mask in the place of each reference to a
+// secret.
+func Sealed(value any, mask string) any {
+	switch value := value.(type) {
+	case map[string]any:
+		if _, secret := value[SecretKey]; secret {
+			return mask
+		}
+		out := make(map[string]any, len(value))
+		for key, inner := range value {
+			out[key] = Sealed(inner, mask)
+		}
+		return out
+	case []any:
+		out := make([]any, len(value))
+		for i, inner := range value {
+			out[i] = Sealed(inner, mask)
+		}
+		return out
+	}
+	return value
+}

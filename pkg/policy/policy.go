@@ -21,6 +21,7 @@ import (
 const (
 	MaxRego      = 256 << 10 // bytes of a policy
 	MaxPolicies  = 100       // of a set
+	MaxEnforced  = 10        // sets that a step enforces
 	MaxSaved     = 1 << 20   // bytes of an input on save, as JSON
 	MaxRun       = 10 << 20  // of an input of a run
 	Longest      = time.Second
@@ -61,9 +62,10 @@ func (m Moment) String() string { return m.Type + " " + m.Action }
 
 // The actions that are evaluated.
 const (
-	OnSave = "onsave"
-	OnRun  = "onrun"
-	OnStep = "onstep"
+	OnSave      = "onsave"
+	OnRun       = "onrun"
+	OnStepStart = "onstepstart"
+	OnStep      = "onstep"
 )
 
 // OfPipeline and Custom are the types of runs and of Policy steps.
@@ -125,7 +127,7 @@ func OtherTypes() []string {
 func Actions(typ string) []string {
 	switch typ {
 	case OfPipeline:
-		return []string{OnSave, OnRun}
+		return []string{OnSave, OnRun, OnStepStart}
 	case Custom:
 		return []string{OnStep}
 	}
@@ -236,6 +238,38 @@ func (s SetResult) Status() Status {
 	}
 	return worst
 }
+
+// Status is that of the worst set.
+func (v Verdict) Status() Status {
+	worst := Pass
+	for _, s := range v {
+		switch s.Status() {
+		case Refused:
+			return Refused
+		case Warned:
+			worst = Warned
+		case Pass:
+		}
+	}
+	return worst
+}
+
+// Told is what the policies said that didn't pass, in a line.
+func (v Verdict) Told() string {
+	var said []string
+	for _, f := range v.Findings() {
+		said = append(said, f.String())
+	}
+	text := strings.Join(said, "; ")
+	if runes := []rune(text); len(runes) > maxTold {
+		text = string(runes[:maxTold]) + "..."
+	}
+	return text
+}
+
+// maxTold is how long a line is that tells of a verdict: the states of a step's
+// attempts have one each.
+const maxTold = 4000
 
 // Findings are the policies that didn't pass, each with its messages.
 func (v Verdict) Findings() []Finding {

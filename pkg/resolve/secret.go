@@ -1,15 +1,19 @@
 package resolve
 
 import (
+	"cmp"
 	"crypto/rand"
 	"fmt"
 	"maps"
+	"slices"
+	"strings"
 
 	"github.com/slipway-cd/slipway/pkg/connector"
 	"github.com/slipway-cd/slipway/pkg/expr"
 	"github.com/slipway-cd/slipway/pkg/fault"
 	"github.com/slipway-cd/slipway/pkg/identity"
 	"github.com/slipway-cd/slipway/pkg/mail"
+	"github.com/slipway-cd/slipway/pkg/redact"
 	"github.com/slipway-cd/slipway/pkg/ref"
 	"github.com/slipway-cd/slipway/pkg/secret"
 	"github.com/slipway-cd/slipway/pkg/task"
@@ -27,6 +31,8 @@ type placeholders struct {
 	// kept says under which placeholder a secret is handed out that somebody
 	// else keeps, by its name; empty: Slipway keeps it itself.
 	kept map[string]string
+	// shown is what people and policies see in the place of one: how it is named.
+	shown map[string]string
 	// inside says that a manager's own inputs are being resolved.
 	inside bool
 	// named are the secrets that were handed out, by their names: whether only
@@ -38,7 +44,7 @@ func newPlaceholders() *placeholders {
 	return &placeholders{
 		byRef: map[string]string{}, late: map[string]task.LateSecret{}, texts: map[string]task.LateText{},
 		identities: map[string]identity.Identity{}, kept: map[string]string{},
-		named: map[string]bool{},
+		named: map[string]bool{}, shown: map[string]string{},
 	}
 }
 
@@ -101,6 +107,19 @@ func (s *Scope) Secrets() map[string]string {
 	return out
 }
 
+// Shown is a resolved text as others may see it: with the reference of each secret in
+// the place of what stands for it, and a mask for what has none.
+func (s *Scope) Shown(text string) string {
+	if !strings.Contains(text, "⟦") {
+		return text
+	}
+	hidden := slices.Collect(maps.Values(s.secrets.byRef))
+	for _, ph := range slices.Concat(hidden, slices.Collect(maps.Keys(s.secrets.late)), slices.Collect(maps.Keys(s.secrets.texts))) {
+		text = strings.ReplaceAll(text, ph, cmp.Or(s.secrets.shown[ph], redact.Mask))
+	}
+	return text
+}
+
 // LateSecrets says how to make what its placeholders stand for. Its strings
 // hold placeholders of Secrets.
 func (s *Scope) LateSecrets() map[string]task.LateSecret {
@@ -155,10 +174,12 @@ func (acc access) secretNamed(text string, from ref.Scope, byText bool) (expr.Va
 		acc.scope.secrets.kept[name] = placeholder
 	}
 	acc.scope.secrets.name(name, byText)
-	if placeholder != "" {
-		return expr.SecretRef(placeholder), nil
+	handle := expr.SecretRef(placeholder)
+	if placeholder == "" {
+		handle = acc.scope.secrets.of(name)
 	}
-	return acc.scope.secrets.of(name), nil
+	acc.scope.secrets.shown[handle.Text()] = fmt.Sprintf("<+secrets.getValue(%q)>", r.Text(acc.scope.Execution.Scope))
+	return handle, nil
 }
 
 // secretRef is the reference of a secret, and where it is kept if it is named by

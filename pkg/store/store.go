@@ -218,6 +218,9 @@ type Execution struct {
 	// Override lets its stages begin although deployment freezes are active;
 	// nil: none of them may.
 	Override *Override
+	// JudgesSteps says that policies were to be asked about the start of each step
+	// when it began: who has none reads none.
+	JudgesSteps bool
 	// Preview says that it only compares what the pipeline would deploy with
 	// what there is. It is none of the pipeline's executions: no list has it,
 	// and its Sequence is what the next one gets.
@@ -417,6 +420,8 @@ type Task struct {
 	// be on it, see dispatch.Has.
 	Machine string   `json:"machine,omitempty"`
 	Tools   []string `json:"tools,omitempty"`
+	// LogFrom is how many chunks of its log are for what is said before it.
+	LogFrom int64 `json:"logFrom,omitempty"`
 }
 
 // Tasks keeps work for delegates. A task's payload is for who reads it alone

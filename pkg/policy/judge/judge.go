@@ -66,9 +66,16 @@ type Case struct {
 	Actor  string // who does it
 	// Input is made if there is a policy to ask; what is in every input is added.
 	Input func() (map[string]any, error)
-	Limit int // of its bytes, as JSON
 	// Entities are read instead of what is saved; nil: that.
 	Entities store.Entities
+}
+
+// limit is how many bytes an input may have, as JSON.
+func (c Case) limit() int {
+	if c.Moment.Action == policy.OnSave {
+		return policy.MaxSaved
+	}
+	return policy.MaxRun
 }
 
 // On asks the sets that count for a case. A nil Judge has nothing against it.
@@ -79,9 +86,36 @@ func (j *Judge) On(ctx context.Context, c Case) (policy.Verdict, error) {
 	if c.Entities == nil {
 		c.Entities = j.entities
 	}
-	sets, err := j.around(ctx, c)
-	if err != nil || len(sets) == 0 {
+	sets, err := j.around(ctx, c.Entities, c.Scope)
+	if err != nil {
 		return nil, err
+	}
+	return j.these(ctx, c, sets)
+}
+
+// OnStart is On before a run, and says whether sets are to be asked about each of
+// its steps, too.
+func (j *Judge) OnStart(ctx context.Context, c Case) (v policy.Verdict, steps bool, err error) {
+	if j == nil {
+		return nil, false, nil
+	}
+	c.Entities = j.entities
+	sets, err := j.around(ctx, c.Entities, c.Scope)
+	if err != nil {
+		return nil, false, err
+	}
+	steps = slices.ContainsFunc(sets, func(s policy.Set) bool {
+		return s.Moment == policy.Moment{Type: policy.OfPipeline, Action: policy.OnStepStart}
+	})
+	v, err = j.these(ctx, c, sets)
+	return v, steps, err
+}
+
+// these asks those of some sets that are for a case.
+func (j *Judge) these(ctx context.Context, c Case, all []policy.Set) (policy.Verdict, error) {
+	sets := slices.DeleteFunc(slices.Clone(all), func(s policy.Set) bool { return s.Moment != c.Moment })
+	if len(sets) == 0 {
+		return nil, nil
 	}
 	input, err := c.Input()
 	if err != nil {
@@ -89,17 +123,17 @@ func (j *Judge) On(ctx context.Context, c Case) (policy.Verdict, error) {
 	}
 	now := j.now()
 	c.Frame(input, now)
-	return j.all(ctx, c, sets, input, c.Limit, now)
+	return j.all(ctx, c, sets, input, now)
 }
 
 // all asks sets about an input, if that isn't too large.
-func (j *Judge) all(ctx context.Context, c Case, sets []policy.Set, input any, limit int, now time.Time) (policy.Verdict, error) {
+func (j *Judge) all(ctx context.Context, c Case, sets []policy.Set, input any, now time.Time) (policy.Verdict, error) {
 	text, err := json.Marshal(input)
 	if err != nil {
 		return nil, fmt.Errorf("encode what policies are asked about: %w", err)
 	}
-	if len(text) > limit {
-		return nil, fault.New(fault.TooLarge, "policies would be asked about %d bytes; the limit is %d", len(text), limit)
+	if most := c.limit(); len(text) > most {
+		return nil, fault.New(fault.TooLarge, "policies would be asked about %d bytes; the limit is %d", len(text), most)
 	}
 	var out policy.Verdict
 	for _, s := range sets {
@@ -112,16 +146,16 @@ func (j *Judge) all(ctx context.Context, c Case, sets []policy.Set, input any, l
 	return out, nil
 }
 
-// Named asks sets by their names, as a Policy step in a scope does. One that is
-// disabled isn't asked, and passes.
-func (j *Judge) Named(ctx context.Context, scope ref.Scope, names []string, input any, actor string) (policy.Verdict, error) {
+// Named asks sets by their names about an input, as a Policy step does, or a step
+// that enforces some. One that is disabled isn't asked, and passes.
+func (j *Judge) Named(ctx context.Context, c Case, names []string, input any) (policy.Verdict, error) {
 	if j == nil {
 		return nil, fault.New(fault.Unsupported, "no policies are evaluated here")
 	}
-	c := Case{Moment: policy.Moment{Type: policy.Custom, Action: policy.OnStep}, Scope: scope, Actor: actor, Entities: j.entities}
+	c.Entities = j.entities
 	var sets []policy.Set
 	for _, name := range names {
-		r, err := ref.Parse(name, scope)
+		r, err := ref.Parse(name, c.Scope)
 		if err != nil {
 			return nil, fault.New(fault.Invalid, "policy set %q: %w", name, err)
 		}
@@ -138,7 +172,7 @@ func (j *Judge) Named(ctx context.Context, scope ref.Scope, names []string, inpu
 		}
 		set := *e.PolicySet
 		if set.Moment != c.Moment {
-			return nil, fault.New(fault.Invalid, "policy set %s is for %s; a Policy step asks those for %s", name, set.Moment, c.Moment)
+			return nil, fault.New(fault.Invalid, "policy set %s is for %s; a step asks those for %s", name, set.Moment, c.Moment)
 		}
 		if !set.Enabled {
 			set.Members = nil
@@ -148,19 +182,20 @@ func (j *Judge) Named(ctx context.Context, scope ref.Scope, names []string, inpu
 	now := j.now()
 	if of, ok := input.(map[string]any); ok && of["metadata"] == nil {
 		of = maps.Clone(of)
-		of["metadata"] = c.metadata(now)
+		of["metadata"] = c.Metadata(now)
 		input = of
 	}
-	return j.all(ctx, c, sets, input, policy.MaxRun, now)
+	return j.all(ctx, c, sets, input, now)
 }
 
 // Frame adds to an input what is in every one.
 func (c Case) Frame(input map[string]any, now time.Time) {
-	input["metadata"] = c.metadata(now)
+	input["metadata"] = c.Metadata(now)
 	input["date"], input["action"] = now.UTC().Format(time.RFC3339), nil
 }
 
-func (c Case) metadata(now time.Time) map[string]any {
+// Metadata say what is judged when, and who does it.
+func (c Case) Metadata(now time.Time) map[string]any {
 	where := map[string]any{"identifier": c.Scope.Project, "orgIdentifier": c.Scope.Org}
 	return map[string]any{"action": c.Moment.Action, "type": c.Moment.Type, "timestamp": now.Unix(), "principalIdentifier": c.Actor, "projectMetadata": where}
 }
@@ -208,28 +243,28 @@ func (j *Judge) rego(ctx context.Context, entities store.Entities, name ref.Ref)
 	return e.Policy.Rego, nil
 }
 
-// around are the enabled sets for a case in its scope and in those around it,
-// the outermost first.
-func (j *Judge) around(ctx context.Context, c Case) ([]policy.Set, error) {
-	scopes := c.Scope.Around()
+// around are the enabled sets in a scope and in those around it, the outermost
+// first.
+func (j *Judge) around(ctx context.Context, entities store.Entities, scope ref.Scope) ([]policy.Set, error) {
+	scopes := scope.Around()
 	found := make([][]policy.Set, len(scopes))
 	g, ctx := errgroup.WithContext(ctx)
 	for i, s := range scopes {
 		g.Go(func() (err error) {
-			found[i], err = j.in(ctx, c, s)
+			found[i], err = j.in(ctx, entities, s)
 			return err
 		})
 	}
 	if err := g.Wait(); err != nil {
-		return nil, fmt.Errorf("read the policy sets around %s: %w", c.Scope, err)
+		return nil, fmt.Errorf("read the policy sets around %s: %w", scope, err)
 	}
 	return slices.Concat(found...), nil
 }
 
-// in are the enabled sets for a case in a scope itself.
-func (j *Judge) in(ctx context.Context, c Case, scope ref.Scope) ([]policy.Set, error) {
+// in are the enabled sets in a scope itself.
+func (j *Judge) in(ctx context.Context, entities store.Entities, scope ref.Scope) ([]policy.Set, error) {
 	var out []policy.Set
-	for saved, err := range store.All(ctx, c.Entities, scope, ref.PolicySet, "") {
+	for saved, err := range store.All(ctx, entities, scope, ref.PolicySet, "") {
 		if err != nil {
 			return nil, err
 		}
@@ -237,7 +272,7 @@ func (j *Judge) in(ctx context.Context, c Case, scope ref.Scope) ([]policy.Set, 
 		if err != nil {
 			return nil, err
 		}
-		if e.PolicySet.Enabled && e.PolicySet.Moment == c.Moment {
+		if e.PolicySet.Enabled {
 			out = append(out, *e.PolicySet)
 		}
 	}

@@ -1,9 +1,11 @@
 package judge_test
 
 import (
+	"context"
 	"fmt"
 	"path/filepath"
 	"strings"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -254,7 +256,7 @@ func TestInputsAreBounded(t *testing.T) {
 	b := setup(t, rego.New())
 	asked := 0
 	c := judge.Case{
-		Moment: policy.Moment{Type: policy.OfPipeline, Action: policy.OnRun}, Scope: project, Limit: policy.MaxRun,
+		Moment: policy.Moment{Type: policy.OfPipeline, Action: policy.OnRun}, Scope: project,
 		Input: func() (map[string]any, error) {
 			asked++
 			return map[string]any{"pipeline": strings.Repeat("x", policy.MaxRun)}, nil
@@ -294,11 +296,11 @@ func BenchmarkNoSets(b *testing.B) {
 func TestNamedSets(t *testing.T) {
 	t.Parallel()
 	b := setup(t, rego.New())
-	onStep := policy.Moment{Type: policy.Custom, Action: policy.OnStep}
-	b.policy(account, onStep, policy.Error, "package p\n\ndeny[msg] { msg := sprintf(\"%v of %v\", [input.risk, input.metadata.type]) }")
+	onStep := judge.Case{Moment: policy.Moment{Type: policy.Custom, Action: policy.OnStep}, Scope: project, Actor: "me"}
+	b.policy(account, onStep.Moment, policy.Error, "package p\n\ndeny[msg] { msg := sprintf(\"%v of %v\", [input.risk, input.metadata.type]) }")
 	b.policy(project, policy.Moment{Type: policy.OfPipeline, Action: policy.OnRun}, policy.Error, "package p\n\ndeny[\"never\"] { true }")
 	input := map[string]any{"risk": 9}
-	v, err := b.judge.Named(t.Context(), project, []string{"account.custom_error"}, input, "me")
+	v, err := b.judge.Named(t.Context(), onStep, []string{"account.custom_error"}, input)
 	if got := v.Denied("it"); err != nil || got == nil || !strings.Contains(fault.Told(got), "9 of custom (policy account.custom_error of set account.custom_error)") {
 		t.Errorf("got %v, %v", got, err)
 	}
@@ -306,15 +308,15 @@ func TestNamedSets(t *testing.T) {
 		t.Errorf("the input has become %v", input)
 	}
 	for name, want := range map[string]fault.Code{"nobodys": fault.NotFound, "pipeline_error": fault.Invalid, "not a name": fault.Invalid} {
-		if _, err := b.judge.Named(t.Context(), project, []string{name}, input, "me"); !fault.Is(err, want) {
+		if _, err := b.judge.Named(t.Context(), onStep, []string{name}, input); !fault.Is(err, want) {
 			t.Errorf("%s: got %v; want %s", name, err, want)
 		}
 	}
 	b.must(account, "policySet: {identifier: custom_error, name: s, type: custom, action: onstep, enabled: false, policies: [{identifier: custom_error, severity: error}]}")
-	if v, err := b.judge.Named(t.Context(), project, []string{"account.custom_error"}, input, "me"); err != nil || len(v) != 1 || v[0].Status() != policy.Pass {
+	if v, err := b.judge.Named(t.Context(), onStep, []string{"account.custom_error"}, input); err != nil || len(v) != 1 || v[0].Status() != policy.Pass {
 		t.Errorf("one that is disabled: %v, %v", v, err)
 	}
-	if _, err := judge.New(b.store.Entities, nil, time.Now, true).Named(t.Context(), project, nil, input, "me"); !fault.Is(err, fault.Unsupported) {
+	if _, err := judge.New(b.store.Entities, nil, time.Now, true).Named(t.Context(), onStep, nil, input); !fault.Is(err, fault.Unsupported) {
 		t.Errorf("without an engine: %v", err)
 	}
 }
@@ -352,5 +354,42 @@ func TestSetsCountAsSoonAsTheyAreSaved(t *testing.T) {
 	}
 	if denied() {
 		t.Error("denied by a set that was deleted")
+	}
+}
+
+// lists counts how often entities are listed.
+type lists struct {
+	store.Entities
+	asked atomic.Int32
+}
+
+func (l *lists) ListEntities(ctx context.Context, scope ref.Scope, kind ref.Kind, parent string, page store.Page) ([]store.Entity, string, error) {
+	l.asked.Add(1)
+	return l.Entities.ListEntities(ctx, scope, kind, parent, page)
+}
+
+// TestAStartSaysWhetherItsStepsAreJudged from what it reads for itself, where others
+// may save sets: each scope is read once.
+func TestAStartSaysWhetherItsStepsAreJudged(t *testing.T) {
+	t.Parallel()
+	b := setup(t, rego.New())
+	read := &lists{Entities: b.store.Entities}
+	j := judge.New(read, rego.New(), time.Now, false)
+	c := judge.Case{Moment: policy.Moment{Type: policy.OfPipeline, Action: policy.OnRun}, Scope: project}
+	look := func() bool {
+		t.Helper()
+		read.asked.Store(0)
+		v, steps, err := j.OnStart(t.Context(), c)
+		if err != nil || len(v) != 0 || read.asked.Load() != 3 {
+			t.Errorf("got %v, %v after %d reads; want 3", v, err, read.asked.Load())
+		}
+		return steps
+	}
+	if look() {
+		t.Error("there is no set, and steps are judged")
+	}
+	b.policy(account, policy.Moment{Type: policy.OfPipeline, Action: policy.OnStepStart}, policy.Error, "package p\n\ndeny[\"never\"] { true }")
+	if !look() {
+		t.Error("there is a set in the account, and steps aren't judged")
 	}
 }

@@ -89,7 +89,6 @@ func read(text string) (any, error) {
 // outcome is what a verdict means for the step: it fails if a policy denies.
 func outcome(v policy.Verdict) (plan.Outcome, error) {
 	o := plan.Outcome{Status: plan.Success}
-	worst := policy.Pass
 	sets := map[string]any{}
 	for _, s := range v {
 		policies := map[string]any{}
@@ -100,22 +99,14 @@ func outcome(v policy.Verdict) (plan.Outcome, error) {
 			}
 			policies[local(p.Name)] = map[string]any{"status": p.Status(), "severity": p.Severity, "denyMessages": messages}
 		}
-		status := s.Status()
-		sets[local(s.Name)] = map[string]any{"status": status, "policyDetails": policies}
-		if status == policy.Refused || worst == policy.Pass {
-			worst = status
-		}
+		sets[local(s.Name)] = map[string]any{"status": s.Status(), "policyDetails": policies}
 	}
-	var said []string
-	for _, f := range v.Findings() {
-		said = append(said, f.String())
-	}
-	o.Message = strings.Join(said, "; ")
-	if worst == policy.Refused {
+	o.Message = v.Told()
+	if v.Status() == policy.Refused {
 		o.Status, o.Failures = plan.Failed, []fault.FailureType{fault.PolicyEvaluationFailure}
 	}
 	var err error
-	if o.Outputs, err = json.Marshal(map[string]any{"output": map[string]any{"status": worst, "policySetDetails": sets}}); err != nil {
+	if o.Outputs, err = json.Marshal(map[string]any{"output": map[string]any{"status": v.Status(), "policySetDetails": sets}}); err != nil {
 		return o, fmt.Errorf("encode the outputs: %w", err)
 	}
 	return o, nil

@@ -34,6 +34,7 @@ type executionDoc struct {
 	Preview   bool            `json:"preview,omitempty"`
 	Override  *store.Override `json:"override,omitempty"` // of deployment freezes
 	As        *store.Identity `json:"as,omitempty"`
+	Starts    bool            `json:"stepsAreJudged,omitempty"` // see store.Execution.JudgesSteps
 	Interrupt store.Interrupt `json:"interrupt,omitempty"`
 	EndedAt   int64           `json:"ended,omitempty"`
 	Deadline  int64           `json:"deadline,omitempty"`
@@ -42,7 +43,7 @@ type executionDoc struct {
 func docOf(e store.Execution) executionDoc {
 	return executionDoc{
 		Scope: e.Scope, Pipeline: e.Pipeline, Name: e.Name, PlanHash: e.PlanHash, Message: e.Message, Inputs: e.Inputs, Actor: e.Actor,
-		RetryOf: e.RetryOf, Resume: e.Resume, Back: e.RollbackOf, Parent: e.Parent, Preview: e.Preview, Override: e.Override, As: e.As, Interrupt: e.Interrupt, EndedAt: millis(e.EndedAt), Deadline: millis(e.Deadline),
+		RetryOf: e.RetryOf, Resume: e.Resume, Back: e.RollbackOf, Parent: e.Parent, Preview: e.Preview, Override: e.Override, As: e.As, Starts: e.JudgesSteps, Interrupt: e.Interrupt, EndedAt: millis(e.EndedAt), Deadline: millis(e.Deadline),
 	}
 }
 
@@ -53,7 +54,7 @@ func readExecution(ctx context.Context, b bodies, it item) (store.Execution, err
 	}
 	return store.Execution{
 		ID: text(it, "id"), Scope: d.Scope, Pipeline: d.Pipeline, Name: d.Name, Sequence: number(it, "sequence"), PlanHash: d.PlanHash,
-		Status: plan.Status(text(it, "status")), Message: d.Message, Inputs: d.Inputs, Actor: d.Actor, RetryOf: d.RetryOf, Resume: d.Resume, RollbackOf: d.Back, Parent: d.Parent, Preview: d.Preview, Override: d.Override, As: d.As,
+		Status: plan.Status(text(it, "status")), Message: d.Message, Inputs: d.Inputs, Actor: d.Actor, RetryOf: d.RetryOf, Resume: d.Resume, RollbackOf: d.Back, Parent: d.Parent, Preview: d.Preview, Override: d.Override, As: d.As, JudgesSteps: d.Starts,
 		Interrupt: d.Interrupt, Version: number(it, "version"), StartedAt: fromMillis(number(it, "started")),
 		EndedAt: fromMillis(d.EndedAt), Deadline: fromMillis(d.Deadline),
 	}, nil

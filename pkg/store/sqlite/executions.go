@@ -46,6 +46,7 @@ type executionDoc struct {
 	Preview   string          `json:"previewOf,omitempty"` // a preview's pipeline, by which no list finds it
 	Override  *store.Override `json:"override,omitempty"`  // of deployment freezes
 	As        *store.Identity `json:"as,omitempty"`
+	Starts    bool            `json:"stepsAreJudged,omitempty"` // see store.Execution.JudgesSteps
 	Interrupt store.Interrupt `json:"interrupt,omitempty"`
 	EndedAt   int64           `json:"ended,omitempty"`
 	Deadline  int64           `json:"deadline,omitempty"`
@@ -61,6 +62,7 @@ func encodeExecution(e store.Execution) (string, error) {
 		Preview:   preview,
 		Override:  e.Override,
 		As:        e.As,
+		Starts:    e.JudgesSteps,
 		Interrupt: e.Interrupt, EndedAt: millis(e.EndedAt), Deadline: millis(e.Deadline),
 	})
 	if err != nil {
@@ -87,7 +89,7 @@ func scanExecution(row scanner) (store.Execution, error) {
 // complete adds to an execution what its columns don't say as it is.
 func (d *executionDoc) complete(e store.Execution, scope string, started int64) (store.Execution, error) {
 	e.Name, e.PlanHash, e.Message, e.Inputs, e.Actor, e.RetryOf, e.Resume, e.RollbackOf, e.Parent = d.Name, d.PlanHash, d.Message, d.Inputs, d.Actor, d.RetryOf, d.Resume, d.Back, d.Parent
-	e.Override, e.As = d.Override, d.As
+	e.Override, e.As, e.JudgesSteps = d.Override, d.As, d.Starts
 	e.Interrupt, e.StartedAt, e.EndedAt, e.Deadline = d.Interrupt, fromMillis(started), fromMillis(d.EndedAt), fromMillis(d.Deadline)
 	if d.Preview != "" {
 		e.Preview, e.Pipeline = true, d.Preview
