@@ -15,7 +15,7 @@ import (
 )
 
 func policyCommand(a *app) *cobra.Command {
-	c := &cobra.Command{Use: "policy", Aliases: []string{"policies"}, Short: "Try governance policies", GroupID: groupWrite}
+	c := &cobra.Command{Use: "policy", Aliases: []string{"policies"}, Short: "Try governance policies, and look at what they came to", GroupID: groupWrite}
 	var input string
 	test := &cobra.Command{
 		Use: "test FILE", Short: "Say what policies say of an input, without a server", Args: cobra.ExactArgs(1),
@@ -26,7 +26,7 @@ func policyCommand(a *app) *cobra.Command {
 	}
 	test.Flags().StringVar(&input, "input", "", "file with what they are asked about; - is the standard input")
 	_ = test.MarkFlagRequired("input")
-	c.AddCommand(test)
+	c.AddCommand(test, evaluationsCommand(a))
 	return c
 }
 

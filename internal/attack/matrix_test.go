@@ -150,6 +150,8 @@ func rows() map[string]row {
 		"previewExecution":               {body: `{}`},
 		"listFires":                      {},
 		"listFreezes":                    {},
+		"listEvaluations":                {},
+		"getEvaluation":                  {},
 		"getFreezeCalendar":              {},
 		"setSecretFile":                  {body: "x"},
 		"askArtifactVersions":            {body: `{}`},

@@ -8,6 +8,7 @@ import (
 
 	"github.com/slipway-cd/slipway/internal/e2e"
 	"github.com/slipway-cd/slipway/internal/testaws"
+	"github.com/slipway-cd/slipway/pkg/policy"
 )
 
 // governed has a policy asked before each run, which has nothing against one that
@@ -134,5 +135,25 @@ func policiesDecideOnSteps(t *testing.T, start func(testing.TB) *e2e.Server) {
 	e = run(t, s, "starts", "Failed", map[string]string{"variables.risk": "forbidden"})
 	if !strings.Contains(e.Message, `says runs echo forbidden <+secrets.getValue("token")> | wc -c (policy starts of set starts)`) {
 		t.Errorf("the step says %q", e.Message)
+	}
+
+	// What they came to is kept, with what they were asked about.
+	var list policy.EvaluationList
+	in := "org=default&project=default_project"
+	if err := s.Call(t.Context(), http.MethodGet, "/v1/evaluations?"+in+"&execution="+e.ID, nil, &list); err != nil {
+		t.Fatal(err)
+	}
+	if len(list.Evaluations) != 1 || list.Evaluations[0].Status != policy.Refused || !strings.Contains(e.Message, list.Evaluations[0].ID) {
+		t.Fatalf("the execution has the evaluations %+v and says %q", list.Evaluations, e.Message)
+	}
+	var one policy.WithInput
+	if err := s.Call(t.Context(), http.MethodGet, "/v1/evaluations/"+list.Evaluations[0].ID+"?"+in, nil, &one); err != nil {
+		t.Fatal(err)
+	}
+	if text := string(one.Input); one.Node != "pipeline.stages.s.spec.execution.steps.says" || !strings.Contains(text, "echo forbidden") || strings.Contains(text, "canary") {
+		t.Errorf("the evaluation is %+v of %s", one.Evaluation, text)
+	}
+	if err := s.Call(t.Context(), http.MethodGet, "/v1/evaluations/"+list.Evaluations[0].ID, nil, nil); err == nil || !strings.Contains(err.Error(), "NOT_FOUND") {
+		t.Errorf("the evaluation is there in the account, too: %v", err)
 	}
 }

@@ -106,6 +106,7 @@ func New(cfg Config) *Server {
 	identityProvider(s)
 	s.triggers()
 	freezes(s)
+	evaluations(s)
 	scimEndpoints(s)
 	s.webhooks()
 	if s.Hub != nil {

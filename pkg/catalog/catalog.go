@@ -80,6 +80,8 @@ type Draft struct {
 	// AsOf is the access version by which who saves it has judged it: once that is
 	// another, nothing is saved, which is fault.StaleVersion. nil: when it is saved.
 	AsOf *int64
+
+	checked bool // it is only checked, and nothing is saved
 }
 
 // Change says what a save did.
@@ -102,6 +104,7 @@ type Result struct {
 
 // Check says what saving a draft would do. It changes nothing.
 func (c *Catalog) Check(ctx context.Context, d Draft) (Result, error) {
+	d.checked = true
 	p, err := c.prepare(ctx, d)
 	if err == nil {
 		err = c.keepsAdmin(ctx, d.Scope.Account, p)

@@ -35,7 +35,7 @@ func (c *Catalog) judged(ctx context.Context, p prepared, d Draft) ([]fault.Deta
 		actor = d.By.Actor()
 	}
 	of := judge.Case{
-		Moment: moment, Scope: key.Scope, Actor: actor,
+		Moment: moment, Scope: key.Scope, Actor: actor, Entity: key.Describe(), Unkept: d.checked,
 		Input: func() (map[string]any, error) { return map[string]any{name: p.entity.Judged()}, nil },
 	}
 	if c.near != nil {

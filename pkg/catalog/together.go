@@ -20,6 +20,10 @@ import (
 
 // CheckAll says what SaveAll would do. It changes nothing.
 func (c *Catalog) CheckAll(ctx context.Context, set []Draft) ([]Result, error) {
+	set = slices.Clone(set)
+	for i := range set {
+		set[i].checked = true
+	}
 	all, _, err := c.prepareAll(ctx, set)
 	return results(all, nil), err
 }

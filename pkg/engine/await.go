@@ -293,8 +293,8 @@ func (r *Reader) in(snap *snapshot, scope *resolve.Scope, n *plan.Node, t step.T
 			return provisioned(snap, store.ProvisionerKey{Scope: snap.execution.Scope, Kind: kind, Identifier: identifier, Workspace: workspace})
 		},
 		MailServer: scope.MailServer, UserGroup: scope.UserGroup, GroupMails: scope.GroupMails,
-		Policies: func(sets []string, input any) (policy.Verdict, error) {
-			return r.policies.Named(snap.ctx, snap.asks(policy.Custom, policy.OnStep), sets, input)
+		Policies: func(sets []string, input any) (policy.Judged, error) {
+			return r.policies.Named(snap.ctx, snap.asks(policy.Custom, policy.OnStep, n, attempt), sets, input)
 		},
 	}
 	if t.Session {

@@ -15,6 +15,7 @@ import (
 	"github.com/slipway-cd/slipway/pkg/policy/judge"
 	"github.com/slipway-cd/slipway/pkg/redact"
 	"github.com/slipway-cd/slipway/pkg/resolve"
+	"github.com/slipway-cd/slipway/pkg/step"
 	"github.com/slipway-cd/slipway/pkg/store"
 	"github.com/slipway-cd/slipway/pkg/yamldoc"
 )
@@ -27,8 +28,8 @@ import (
 // enforced is a step's outcome once the policy sets that the step enforces have
 // been asked: an attempt that ended well fails if one of them denies. What has
 // failed by itself they aren't asked about.
-func (w *walk) enforced(n *plan.Node, s plan.State, o *plan.Outcome) *plan.Outcome {
-	if !o.Status.Good() || n.Doc.At("enforce", "policySets") == nil {
+func enforced(w *walk, n *plan.Node, s plan.State, o *plan.Outcome) *plan.Outcome {
+	if !o.Status.Good() || step.EnforcedSets(n.Doc) == nil {
 		return o
 	}
 	after := w.Enforced(n, s.Attempt, *o, w.states.get)
@@ -55,7 +56,7 @@ func (s *snapshot) enforced(n *plan.Node, attempt int, o plan.Outcome, state fun
 }
 
 // ruled is an outcome with what a verdict means for it.
-func ruled(o plan.Outcome, v policy.Verdict) plan.Outcome {
+func ruled(o plan.Outcome, v policy.Judged) plan.Outcome {
 	if said := v.Told(); said != "" {
 		if o.Message != "" {
 			said = o.Message + "; " + said
@@ -68,15 +69,15 @@ func ruled(o plan.Outcome, v policy.Verdict) plan.Outcome {
 	return o
 }
 
-func (s *snapshot) enforce(n *plan.Node, attempt int, o plan.Outcome, scope *resolve.Scope) (policy.Verdict, error) {
+func (s *snapshot) enforce(n *plan.Node, attempt int, o plan.Outcome, scope *resolve.Scope) (policy.Judged, error) {
 	sets, err := enforcedSets(n, scope)
 	if err != nil || len(sets) == 0 {
-		return nil, err
+		return policy.Judged{}, err
 	}
-	c := s.asks(policy.Custom, policy.OnStep)
+	c := s.asks(policy.Custom, policy.OnStep, n, attempt)
 	input, err := outcomeInput(n, attempt, o, c.Metadata(s.r.now()))
 	if err != nil {
-		return nil, err
+		return policy.Judged{}, err
 	}
 	return s.r.policies.Named(s.ctx, c, sets, input)
 }
@@ -84,11 +85,12 @@ func (s *snapshot) enforce(n *plan.Node, attempt int, o plan.Outcome, scope *res
 // enforcedSets are the sets that a step names. One expression may stand for all
 // of them, or for one.
 func enforcedSets(n *plan.Node, scope *resolve.Scope) ([]string, error) {
-	doc, err := scope.Tree(scope.Doc(n).Get("enforce"), nil)
+	written := &yamldoc.Node{Kind: yamldoc.Mapping, Entries: []yamldoc.Entry{{Key: "policySets", Value: step.EnforcedSets(scope.Doc(n))}}}
+	resolved, err := scope.Tree(written, nil)
 	if err != nil {
 		return nil, err
 	}
-	doc = doc.Get("policySets")
+	doc := resolved.Entries[0].Value
 	var sets []string
 	for _, one := range append(doc.List(), doc) { // one expression may give a list, or a text with commas
 		if one == nil || one.Kind != yamldoc.Scalar {
@@ -134,9 +136,12 @@ func outcomeInput(n *plan.Node, attempt int, o plan.Outcome, metadata map[string
 	}}), nil
 }
 
-// asks is what policies are asked for on behalf of the execution.
-func (s *snapshot) asks(typ, action string) judge.Case {
-	return judge.Case{Moment: policy.Moment{Type: typ, Action: action}, Scope: s.execution.Scope, Actor: s.execution.Actor}
+// asks is what policies are asked for on behalf of an attempt of a step.
+func (s *snapshot) asks(typ, action string, n *plan.Node, attempt int) judge.Case {
+	return judge.Case{
+		Moment: policy.Moment{Type: typ, Action: action}, Scope: s.execution.Scope, Actor: s.execution.Actor,
+		Entity: "step " + n.Identifier + " of pipeline " + s.execution.Pipeline, Execution: s.execution.ID, Node: string(n.ID), Attempt: attempt,
+	}
 }
 
 // afterwardsChunk is the number of what is said in the log of an attempt that has
@@ -148,7 +153,7 @@ const afterwardsChunk = logstream.MaxChunks << 20
 const maxSaid = 30
 
 // tell has what policies said stand in the log of an attempt, from a chunk on.
-func (s *snapshot) tell(n *plan.Node, attempt int, chunk int64, v policy.Verdict) error {
+func (s *snapshot) tell(n *plan.Node, attempt int, chunk int64, v policy.Judged) error {
 	found := v.Findings()
 	if len(found) == 0 {
 		return nil

@@ -56,7 +56,7 @@ func TestEnforcedSteps(t *testing.T) {
 			s.enforced = func(_ *plan.Node, attempt int, o plan.Outcome) plan.Outcome {
 				asked[attempt] = true
 				if attempt <= c.denies {
-					return ruled(o, policy.Verdict{{Name: "house", Policies: []policy.Result{{Name: "p", Severity: policy.Error, Answer: policy.Answer{Deny: []string{"no"}}}}}})
+					return ruled(o, policy.Judged{Verdict: policy.Verdict{{Name: "house", Policies: []policy.Result{{Name: "p", Severity: policy.Error, Answer: policy.Answer{Deny: []string{"no"}}}}}}})
 				}
 				return o
 			}
@@ -94,10 +94,10 @@ func TestOutcomesAsPoliciesSeeThem(t *testing.T) {
 // TestWhatPoliciesSayIsBounded in a step's log and in its message.
 func TestWhatPoliciesSayIsBounded(t *testing.T) {
 	t.Parallel()
-	var v policy.Verdict
+	var v policy.Judged
 	for range 20 {
 		many := strings.Split(strings.TrimSpace(strings.Repeat("because ", 10)), " ")
-		v = append(v, policy.SetResult{Name: "s", Policies: []policy.Result{{Name: "p", Severity: policy.Error, Answer: policy.Answer{Deny: many}}}})
+		v.Verdict = append(v.Verdict, policy.SetResult{Name: "s", Policies: []policy.Result{{Name: "p", Severity: policy.Error, Answer: policy.Answer{Deny: many}}}})
 	}
 	s := &snapshot{r: &Reader{now: time.Now}}
 	if err := s.tell(&plan.Node{ID: "x"}, 1, 0, v); err != nil {

@@ -74,7 +74,7 @@ func (w *walk) step(n *plan.Node) bool {
 				w.lookAgain(n, s, *o)
 				continue
 			}
-			o = w.enforced(n, s, o)
+			o = enforced(w, n, s, o)
 			w.approved(n, s, *o)
 			w.states.put(n.ID, w.conclude(n, w.quit(n, s), *o, w.over(outer) || w.states.swept(n)))
 		case w.over(outer):
@@ -108,7 +108,7 @@ func (w *walk) abort(n *plan.Node, s plan.State, outer time.Time) plan.State {
 		case o == nil:
 			w.drop(n, s)
 		case o.Status == plan.Success:
-			return w.conclude(n, s, *w.enforced(n, s, w.room(o)), true)
+			return w.conclude(n, s, *enforced(w, n, s, w.room(o)), true)
 		}
 	}
 	if s.Wait == plan.WaitChild {

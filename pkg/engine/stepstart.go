@@ -8,6 +8,7 @@ import (
 	"github.com/slipway-cd/slipway/pkg/plan"
 	"github.com/slipway-cd/slipway/pkg/policy"
 	"github.com/slipway-cd/slipway/pkg/resolve"
+	"github.com/slipway-cd/slipway/pkg/step"
 )
 
 // Policy sets may be asked about each step before it starts (pipeline onstepstart).
@@ -46,10 +47,16 @@ func (h *Handler) refused(ctx context.Context, snap *snapshot, scope *resolve.Sc
 
 // written says whether a step stands in the pipeline's document, and wasn't added
 // to its plan.
-func written(n *plan.Node) bool { return n.Doc.Text("type") == n.Type }
+func written(n *plan.Node) bool {
+	switch n.Type {
+	case plan.TypeService, plan.TypeChart, plan.TypeSession, plan.TypePipeline:
+		return false
+	}
+	return true
+}
 
-func (r *Reader) judgeStart(snap *snapshot, scope *resolve.Scope, n *plan.Node, s plan.State) (policy.Verdict, error) {
-	c := snap.asks(policy.OfPipeline, policy.OnStepStart)
+func (r *Reader) judgeStart(snap *snapshot, scope *resolve.Scope, n *plan.Node, s plan.State) (policy.Judged, error) {
+	c := snap.asks(policy.OfPipeline, policy.OnStepStart, n, s.Attempt)
 	c.Input = func() (map[string]any, error) {
 		spec, err := r.resolved(scope, n)
 		if err != nil {
@@ -70,7 +77,7 @@ func (r *Reader) judgeStart(snap *snapshot, scope *resolve.Scope, n *plan.Node, 
 		from := origin(n)
 		list := make([]any, len(selectors))
 		for i, one := range selectors {
-			list[i] = map[string]any{"delegateSelectors": scope.Shown(one), "origin": from}
+			list[i] = map[string]any{"delegateSelectors": resolve.Shown(scope, one), "origin": from}
 		}
 		seen["delegateSelectors"] = list
 		return map[string]any{
@@ -86,7 +93,7 @@ func (r *Reader) judgeStart(snap *snapshot, scope *resolve.Scope, n *plan.Node, 
 func shown(scope *resolve.Scope, v any) any {
 	switch v := v.(type) {
 	case string:
-		return scope.Shown(v)
+		return resolve.Shown(scope, v)
 	case map[string]any:
 		out := make(map[string]any, len(v))
 		for key, inner := range v {
@@ -107,7 +114,7 @@ func shown(scope *resolve.Scope, v any) any {
 // around it.
 func origin(n *plan.Node) string {
 	for at := n; at != nil; at = at.Parent() {
-		if len(at.Doc.At("spec", "delegateSelectors").List()) > 0 && at == n || at.Doc.Get("delegateSelectors") != nil {
+		if step.HasSelectors(at.Doc) {
 			return string(at.Kind)
 		}
 	}

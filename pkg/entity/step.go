@@ -177,23 +177,25 @@ func (d steps) stepKeys(v yamldoc.Value, s *Step, p place) document.Keys {
 		"failureStrategies": d.failureStrategies(&s.FailureStrategies, level{node: "step", stage: p.stage, rollback: p.rollback}),
 		"delegateSelectors": d.Words(&s.DelegateSelectors),
 		"strategy":          d.looping(&s.Loop),
-		"enforce":           d.enforced,
+		"enforce":           enforced(d),
 		"template":          noted(&s.Linked, d.link),
 	}
 }
 
-// enforced decodes which policy sets are asked about how the step has ended. They
-// are read from its document then.
-func (d steps) enforced(v yamldoc.Value) {
-	d.Fields(v, document.Keys{"policySets": func(v yamldoc.Value) {
-		d.Strings(v)
-		for item := range document.Literals(v) {
-			d.Reference(ref.PolicySet, &yamldoc.Field[string]{})(item)
-		}
-		if v.Is(yamldoc.Sequence) && len(v.Node.Items) > policy.MaxEnforced {
-			d.Errorf(v, document.WrongValue, "the step has %d policy sets asked; the limit is %d", len(v.Node.Items), policy.MaxEnforced)
-		}
-	}})
+// enforced decodes which policy sets are asked about how a step has ended. They are
+// read from its document then (step.EnforcedSets).
+func enforced(d steps) document.Rule {
+	return func(v yamldoc.Value) {
+		d.Fields(v, document.Keys{"policySets": func(v yamldoc.Value) {
+			d.Strings(v)
+			for item := range document.Literals(v) {
+				d.Reference(ref.PolicySet, &yamldoc.Field[string]{})(item)
+			}
+			if v.Is(yamldoc.Sequence) && len(v.Node.Items) > policy.MaxEnforced {
+				d.Errorf(v, document.WrongValue, "the step has %d policy sets asked; the limit is %d", len(v.Node.Items), policy.MaxEnforced)
+			}
+		}})
+	}
 }
 
 // OutputAlias is the name under which a step publishes its outputs

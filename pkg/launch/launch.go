@@ -109,14 +109,14 @@ func (l *Launcher) Start(ctx context.Context, r Request) (store.Execution, error
 	if err := l.frozen(ctx, r, made, freezes); err != nil {
 		return store.Execution{}, err
 	}
-	if made, err = l.judged(ctx, r, made); err != nil {
-		return store.Execution{}, err
-	}
 	id := r.ID
 	if id == "" {
 		if id, err = l.NewID(ctx, r.Key); err != nil {
 			return store.Execution{}, err
 		}
+	}
+	if made, err = l.judged(ctx, r, id, made); err != nil {
+		return store.Execution{}, err
 	}
 	what := fmt.Sprintf("pipeline %s, plan %s", r.Pipeline, made.Hash)
 	if r.Override != "" {

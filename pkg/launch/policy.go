@@ -17,16 +17,16 @@ import (
 // what its templates bring and with its inputs, and its expressions as they are
 // written. What they warn of is kept with the execution, and whether others are
 // to be asked about its steps: so no step has to find that out.
-func (l *Launcher) judged(ctx context.Context, r Request, made Planned) (Planned, error) {
+func (l *Launcher) judged(ctx context.Context, r Request, id string, made Planned) (Planned, error) {
 	verdict, steps, err := l.Policies.OnStart(ctx, judge.Case{
-		Moment: policy.Moment{Type: policy.OfPipeline, Action: policy.OnRun}, Scope: r.Scope, Actor: r.By.Actor,
+		Moment: policy.Moment{Type: policy.OfPipeline, Action: policy.OnRun}, Scope: r.Scope, Actor: r.By.Actor, Entity: "pipeline " + r.Pipeline, Execution: id,
 		Input: func() (map[string]any, error) {
 			doc, err := l.plans.merged(ctx, r)
 			return map[string]any{string(ref.Pipeline): doc}, err
 		},
 	})
 	made.judgesSteps = steps
-	if err != nil || len(verdict) == 0 {
+	if err != nil || len(verdict.Verdict) == 0 {
 		return made, err
 	}
 	if err := verdict.Denied("a run of pipeline " + r.Pipeline); err != nil {

@@ -19,7 +19,7 @@ import (
 func TestPoliciesJudgeAStart(t *testing.T) {
 	t.Parallel()
 	_, s := setup(t)
-	policies := judge.New(s.Entities, rego.New(), time.Now, true)
+	policies := judge.New(judge.Config{Entities: s.Entities, Evaluations: s.Evaluations, Engine: rego.New(), Now: time.Now, Alone: true})
 	c := catalog.New(catalog.Config{Store: s, Options: builtin.Options(ref.Scope{}), Policies: policies, Now: time.Now})
 	scope, by := ref.Scope{Account: "acme", Org: "o", Project: "p"}, audit.Author{Actor: "me"}
 	save := func(doc string) {

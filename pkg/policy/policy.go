@@ -295,7 +295,9 @@ func (v Verdict) Warnings() []Finding {
 
 // Denied is the error of what policies don't let happen, with a detail for each
 // message; nil: they do. What is e.g. "saving pipeline web".
-func (v Verdict) Denied(what string) error {
+func (v Verdict) Denied(what string) error { return v.denied(what, "") }
+
+func (v Verdict) denied(what, note string) error {
 	denied := slices.DeleteFunc(v.Findings(), func(f Finding) bool { return f.Severity != Error })
 	if len(denied) == 0 {
 		return nil
@@ -312,5 +314,5 @@ func (v Verdict) Denied(what string) error {
 	if len(names) > 1 {
 		noun = "policies"
 	}
-	return fault.New(fault.PolicyDenied, "%s is denied by the %s %s", what, noun, strings.Join(names, ", ")).With(details...)
+	return fault.New(fault.PolicyDenied, "%s is denied by the %s %s%s", what, noun, strings.Join(names, ", "), note).With(details...)
 }

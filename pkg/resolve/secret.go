@@ -107,9 +107,9 @@ func (s *Scope) Secrets() map[string]string {
 	return out
 }
 
-// Shown is a resolved text as others may see it: with the reference of each secret in
+// Shown is a text that a scope has resolved as others may see it: with the reference of each secret in
 // the place of what stands for it, and a mask for what has none.
-func (s *Scope) Shown(text string) string {
+func Shown(s *Scope, text string) string {
 	if !strings.Contains(text, "⟦") {
 		return text
 	}

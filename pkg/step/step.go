@@ -187,7 +187,7 @@ type In struct {
 	GroupMails func(ref string) ([]string, error)
 	// Policies asks policy sets, by their references as written in the step, about
 	// an input.
-	Policies func(sets []string, input any) (policy.Verdict, error)
+	Policies func(sets []string, input any) (policy.Judged, error)
 	// MailServer is the installation's; its password is a placeholder.
 	MailServer func() (mail.Server, error)
 }

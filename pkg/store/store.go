@@ -26,6 +26,7 @@ import (
 	"github.com/slipway-cd/slipway/pkg/gitops/protocol"
 	"github.com/slipway-cd/slipway/pkg/identity"
 	"github.com/slipway-cd/slipway/pkg/plan"
+	"github.com/slipway-cd/slipway/pkg/policy"
 	"github.com/slipway-cd/slipway/pkg/provision"
 	"github.com/slipway-cd/slipway/pkg/ref"
 	"github.com/slipway-cd/slipway/pkg/task"
@@ -48,6 +49,7 @@ type Store struct {
 	Keys
 	Fires
 	Polls
+	Evaluations
 	Placements
 	Files
 	GitOps
@@ -894,6 +896,28 @@ type Polls interface {
 	// DeletePoll forgets it. None there is no error. AP-72
 	DeletePoll(ctx context.Context, trigger EntityKey) error
 }
+
+// EvaluationsOf says which evaluations are listed: those of a scope itself or, of
+// an execution, all.
+type EvaluationsOf struct {
+	Scope     ref.Scope
+	Execution string // empty: those of the scope
+}
+
+// Evaluations keeps what policies came to, until each expires.
+type Evaluations interface {
+	// KeepEvaluation keeps an evaluation with its input, unless there is one with
+	// its id: the first one stays. AP-95
+	KeepEvaluation(ctx context.Context, e policy.Evaluation, input []byte) error
+	// Evaluation reads one with its input; fault.NotFound if it has expired at a
+	// time. AP-96
+	Evaluation(ctx context.Context, account, id string, now time.Time) (policy.Evaluation, []byte, error)
+	// ListEvaluations lists those that haven't expired at a time, newest first. AP-97
+	ListEvaluations(ctx context.Context, of EvaluationsOf, now time.Time, page Page) ([]policy.Evaluation, string, error)
+}
+
+// NoEvaluation is the error of one that isn't there.
+func NoEvaluation(id string) error { return fault.New(fault.NotFound, "there is no evaluation %q", id) }
 
 // Placements keeps what runs where (docs/instances.md). One that has expired
 // (Placement.Expires) may still be given, or be gone.

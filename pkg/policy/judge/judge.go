@@ -30,10 +30,11 @@ import (
 // Judge asks policies. Where one process does all of it, the sets of a scope are
 // read once, until some are saved; what documents say is decoded once.
 type Judge struct {
-	entities store.Entities
-	kept     *sets // nil: others may save sets, and they are read each time
-	engine   policy.Engine
-	now      func() time.Time
+	entities    store.Entities
+	evaluations store.Evaluations
+	kept        *sets // nil: others may save sets, and they are read each time
+	engine      policy.Engine
+	now         func() time.Time
 
 	mu      sync.Mutex
 	decoded map[document]*entity.Entity
@@ -45,15 +46,23 @@ type document struct {
 	text  string
 }
 
+// Config is what a Judge needs.
+type Config struct {
+	Entities    store.Entities
+	Evaluations store.Evaluations // where it is kept what policies came to
+	Engine      policy.Engine     // nil: there are no policies
+	Now         func() time.Time
+	Alone       bool // nobody but this process saves sets
+}
+
 // New makes a Judge; nil where there is no engine, so that there are no policies.
-// alone says that nobody but this process saves sets.
-func New(entities store.Entities, engine policy.Engine, now func() time.Time, alone bool) *Judge {
-	if engine == nil {
+func New(cfg Config) *Judge {
+	if cfg.Engine == nil {
 		return nil
 	}
-	j := &Judge{entities: entities, engine: engine, now: now, decoded: map[document]*entity.Entity{}}
-	if alone {
-		j.kept = &sets{Entities: entities, kept: map[ref.Scope][]store.Entity{}}
+	j := &Judge{entities: cfg.Entities, evaluations: cfg.Evaluations, engine: cfg.Engine, now: cfg.Now, decoded: map[document]*entity.Entity{}}
+	if cfg.Alone {
+		j.kept = &sets{Entities: cfg.Entities, kept: map[ref.Scope][]store.Entity{}}
 		j.entities = j.kept
 	}
 	return j
@@ -64,6 +73,12 @@ type Case struct {
 	Moment policy.Moment
 	Scope  ref.Scope
 	Actor  string // who does it
+	Entity string // what is judged, for people, e.g. "pipeline web"
+	// Execution is the one that is judged, or in which a step is.
+	Execution string
+	Node      string // of the step
+	Attempt   int    // of the step
+	Unkept    bool   // nothing depends on it, and what policies come to isn't kept
 	// Input is made if there is a policy to ask; what is in every input is added.
 	Input func() (map[string]any, error)
 	// Entities are read instead of what is saved; nil: that.
@@ -79,30 +94,30 @@ func (c Case) limit() int {
 }
 
 // On asks the sets that count for a case. A nil Judge has nothing against it.
-func (j *Judge) On(ctx context.Context, c Case) (policy.Verdict, error) {
+func (j *Judge) On(ctx context.Context, c Case) (policy.Judged, error) {
 	if j == nil {
-		return nil, nil
+		return policy.Judged{}, nil
 	}
 	if c.Entities == nil {
 		c.Entities = j.entities
 	}
 	sets, err := j.around(ctx, c.Entities, c.Scope)
 	if err != nil {
-		return nil, err
+		return policy.Judged{}, err
 	}
 	return j.these(ctx, c, sets)
 }
 
 // OnStart is On before a run, and says whether sets are to be asked about each of
 // its steps, too.
-func (j *Judge) OnStart(ctx context.Context, c Case) (v policy.Verdict, steps bool, err error) {
+func (j *Judge) OnStart(ctx context.Context, c Case) (v policy.Judged, steps bool, err error) {
 	if j == nil {
-		return nil, false, nil
+		return v, false, nil
 	}
 	c.Entities = j.entities
 	sets, err := j.around(ctx, c.Entities, c.Scope)
 	if err != nil {
-		return nil, false, err
+		return v, false, err
 	}
 	steps = slices.ContainsFunc(sets, func(s policy.Set) bool {
 		return s.Moment == policy.Moment{Type: policy.OfPipeline, Action: policy.OnStepStart}
@@ -112,67 +127,68 @@ func (j *Judge) OnStart(ctx context.Context, c Case) (v policy.Verdict, steps bo
 }
 
 // these asks those of some sets that are for a case.
-func (j *Judge) these(ctx context.Context, c Case, all []policy.Set) (policy.Verdict, error) {
+func (j *Judge) these(ctx context.Context, c Case, all []policy.Set) (policy.Judged, error) {
 	sets := slices.DeleteFunc(slices.Clone(all), func(s policy.Set) bool { return s.Moment != c.Moment })
 	if len(sets) == 0 {
-		return nil, nil
+		return policy.Judged{}, nil
 	}
 	input, err := c.Input()
 	if err != nil {
-		return nil, err
+		return policy.Judged{}, err
 	}
 	now := j.now()
 	c.Frame(input, now)
 	return j.all(ctx, c, sets, input, now)
 }
 
-// all asks sets about an input, if that isn't too large.
-func (j *Judge) all(ctx context.Context, c Case, sets []policy.Set, input any, now time.Time) (policy.Verdict, error) {
+// all asks sets about an input, if that isn't too large, and keeps what they came to.
+func (j *Judge) all(ctx context.Context, c Case, sets []policy.Set, input any, now time.Time) (policy.Judged, error) {
 	text, err := json.Marshal(input)
 	if err != nil {
-		return nil, fmt.Errorf("encode what policies are asked about: %w", err)
+		return policy.Judged{}, fmt.Errorf("encode what policies are asked about: %w", err)
 	}
 	if most := c.limit(); len(text) > most {
-		return nil, fault.New(fault.TooLarge, "policies would be asked about %d bytes; the limit is %d", len(text), most)
+		return policy.Judged{}, fault.New(fault.TooLarge, "policies would be asked about %d bytes; the limit is %d", len(text), most)
 	}
 	var out policy.Verdict
 	for _, s := range sets {
 		result, err := j.ask(ctx, c, s, input, now)
 		if err != nil {
-			return nil, err
+			return policy.Judged{}, err
 		}
 		out = append(out, result)
 	}
-	return out, nil
+	id, err := j.keep(ctx, c, out, text, now)
+	return policy.Judged{Verdict: out, Evaluation: id}, err
 }
 
 // Named asks sets by their names about an input, as a Policy step does, or a step
 // that enforces some. One that is disabled isn't asked, and passes.
-func (j *Judge) Named(ctx context.Context, c Case, names []string, input any) (policy.Verdict, error) {
+func (j *Judge) Named(ctx context.Context, c Case, names []string, input any) (policy.Judged, error) {
 	if j == nil {
-		return nil, fault.New(fault.Unsupported, "no policies are evaluated here")
+		return policy.Judged{}, fault.New(fault.Unsupported, "no policies are evaluated here")
 	}
 	c.Entities = j.entities
 	var sets []policy.Set
 	for _, name := range names {
 		r, err := ref.Parse(name, c.Scope)
 		if err != nil {
-			return nil, fault.New(fault.Invalid, "policy set %q: %w", name, err)
+			return policy.Judged{}, fault.New(fault.Invalid, "policy set %q: %w", name, err)
 		}
 		saved, err := j.entities.Entity(ctx, store.EntityKey{Scope: r.Scope, Kind: ref.PolicySet, ID: r.ID})
 		if fault.Is(err, fault.NotFound) {
-			return nil, fault.New(fault.NotFound, "there is no policy set %q in %s", r.ID, r.Scope)
+			return policy.Judged{}, fault.New(fault.NotFound, "there is no policy set %q in %s", r.ID, r.Scope)
 		}
 		if err != nil {
-			return nil, err
+			return policy.Judged{}, err
 		}
 		e, err := j.decode(saved)
 		if err != nil {
-			return nil, err
+			return policy.Judged{}, err
 		}
 		set := *e.PolicySet
 		if set.Moment != c.Moment {
-			return nil, fault.New(fault.Invalid, "policy set %s is for %s; a step asks those for %s", name, set.Moment, c.Moment)
+			return policy.Judged{}, fault.New(fault.Invalid, "policy set %s is for %s; a step asks those for %s", name, set.Moment, c.Moment)
 		}
 		if !set.Enabled {
 			set.Members = nil

@@ -51,7 +51,7 @@ func setup(t *testing.T, engine policy.Engine) *bench {
 	if err != nil {
 		t.Fatal(err)
 	}
-	j := judge.New(s.Store.Entities, engine, time.Now, true)
+	j := judge.New(judge.Config{Entities: s.Store.Entities, Evaluations: s.Store.Evaluations, Engine: engine, Now: time.Now, Alone: true})
 	return &bench{t, catalog.New(catalog.Config{
 		Store: s.Store, Secret: secret.New(key, s.Store, time.Now), Options: builtin.Options(ref.Scope{}), Policies: j, Now: time.Now,
 	}), j, s.Store}
@@ -262,7 +262,7 @@ func TestInputsAreBounded(t *testing.T) {
 			return map[string]any{"pipeline": strings.Repeat("x", policy.MaxRun)}, nil
 		},
 	}
-	if v, err := b.judge.On(t.Context(), c); err != nil || len(v) != 0 || asked != 0 {
+	if v, err := b.judge.On(t.Context(), c); err != nil || len(v.Verdict) != 0 || asked != 0 {
 		t.Errorf("without a set: %v, %v, asked %d times", v, err, asked)
 	}
 	b.policy(account, c.Moment, policy.Error, "package p\n\ndeny[\"never\"] { true }")
@@ -282,7 +282,7 @@ func BenchmarkNoSets(b *testing.B) {
 	if err != nil {
 		b.Fatal(err)
 	}
-	j := judge.New(s.Store.Entities, rego.New(), time.Now, true)
+	j := judge.New(judge.Config{Entities: s.Store.Entities, Evaluations: s.Store.Evaluations, Engine: rego.New(), Now: time.Now, Alone: true})
 	c := judge.Case{Moment: policy.Moment{Type: policy.OfPipeline, Action: policy.OnRun}, Scope: project}
 	for b.Loop() {
 		if _, err := j.On(b.Context(), c); err != nil {
@@ -313,10 +313,10 @@ func TestNamedSets(t *testing.T) {
 		}
 	}
 	b.must(account, "policySet: {identifier: custom_error, name: s, type: custom, action: onstep, enabled: false, policies: [{identifier: custom_error, severity: error}]}")
-	if v, err := b.judge.Named(t.Context(), onStep, []string{"account.custom_error"}, input); err != nil || len(v) != 1 || v[0].Status() != policy.Pass {
+	if v, err := b.judge.Named(t.Context(), onStep, []string{"account.custom_error"}, input); err != nil || len(v.Verdict) != 1 || v.Verdict[0].Status() != policy.Pass {
 		t.Errorf("one that is disabled: %v, %v", v, err)
 	}
-	if _, err := judge.New(b.store.Entities, nil, time.Now, true).Named(t.Context(), onStep, nil, input); !fault.Is(err, fault.Unsupported) {
+	if _, err := judge.New(judge.Config{Entities: b.store.Entities, Engine: nil, Now: time.Now, Alone: true}).Named(t.Context(), onStep, nil, input); !fault.Is(err, fault.Unsupported) {
 		t.Errorf("without an engine: %v", err)
 	}
 }
@@ -374,13 +374,13 @@ func TestAStartSaysWhetherItsStepsAreJudged(t *testing.T) {
 	t.Parallel()
 	b := setup(t, rego.New())
 	read := &lists{Entities: b.store.Entities}
-	j := judge.New(read, rego.New(), time.Now, false)
+	j := judge.New(judge.Config{Entities: read, Evaluations: b.store.Evaluations, Engine: rego.New(), Now: time.Now, Alone: false})
 	c := judge.Case{Moment: policy.Moment{Type: policy.OfPipeline, Action: policy.OnRun}, Scope: project}
 	look := func() bool {
 		t.Helper()
 		read.asked.Store(0)
 		v, steps, err := j.OnStart(t.Context(), c)
-		if err != nil || len(v) != 0 || read.asked.Load() != 3 {
+		if err != nil || len(v.Verdict) != 0 || read.asked.Load() != 3 {
 			t.Errorf("got %v, %v after %d reads; want 3", v, err, read.asked.Load())
 		}
 		return steps
@@ -391,5 +391,59 @@ func TestAStartSaysWhetherItsStepsAreJudged(t *testing.T) {
 	b.policy(account, policy.Moment{Type: policy.OfPipeline, Action: policy.OnStepStart}, policy.Error, "package p\n\ndeny[\"never\"] { true }")
 	if !look() {
 		t.Error("there is a set in the account, and steps aren't judged")
+	}
+}
+
+// TestEvaluationsAreKept of what denied or warned, and of runs; in an execution one,
+// however often it is asked again.
+func TestEvaluationsAreKept(t *testing.T) {
+	t.Parallel()
+	b := setup(t, rego.New())
+	onRun := policy.Moment{Type: policy.OfPipeline, Action: policy.OnRun}
+	onStep := policy.Moment{Type: policy.Custom, Action: policy.OnStep}
+	for _, m := range []policy.Moment{onRun, onStep} {
+		b.policy(project, m, policy.Error, "package p\n\ndeny[\"no\"] { input.risk == 9 }\n\nwarn[\"hm\"] { input.risk == 5 }")
+	}
+	kept := func(execution string) (all []policy.Evaluation) {
+		t.Helper()
+		all, _, err := b.store.ListEvaluations(t.Context(), store.EvaluationsOf{Scope: project, Execution: execution}, time.Now(), store.Page{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		return all
+	}
+	for _, c := range []struct {
+		risk  int
+		run   bool
+		want  policy.Status
+		kept  int
+		lasts time.Duration
+	}{
+		{1, true, policy.Pass, 1, policy.KeptForPassed},
+		{5, true, policy.Warned, 1, policy.KeptFor},
+		{1, false, policy.Pass, 0, 0},
+		{5, false, policy.Warned, 1, policy.KeptFor},
+		{9, false, policy.Refused, 1, policy.KeptFor},
+	} {
+		id := fmt.Sprintf("x%d%t", c.risk, c.run)
+		for range 2 { // the second time because a call was cut short
+			var got policy.Judged
+			var err error
+			if c.run {
+				got, _, err = b.judge.OnStart(t.Context(), judge.Case{Moment: onRun, Scope: project, Execution: id, Input: func() (map[string]any, error) { return map[string]any{"risk": c.risk}, nil }})
+			} else {
+				got, err = b.judge.Named(t.Context(), judge.Case{Moment: onStep, Scope: project, Execution: id, Node: "n", Attempt: 1}, []string{"custom_error"}, map[string]any{"risk": c.risk})
+			}
+			if err != nil || got.Status() != c.want || (got.Evaluation != "") != (c.kept > 0) {
+				t.Fatalf("%s: got %v with the evaluation %q, %v", id, got.Verdict, got.Evaluation, err)
+			}
+		}
+		all := kept(id)
+		if len(all) != c.kept || c.kept > 0 && (all[0].Status != c.want || all[0].ExpiresAt.Sub(all[0].CreatedAt) != c.lasts) {
+			t.Errorf("%s: kept are %+v; want %d", id, all, c.kept)
+		}
+	}
+	if _, err := b.judge.Named(t.Context(), judge.Case{Moment: onStep, Scope: project, Execution: "checked", Unkept: true}, []string{"custom_error"}, map[string]any{"risk": 9}); err != nil || len(kept("checked")) != 0 {
+		t.Errorf("of a check %v is kept, %v", kept("checked"), err)
 	}
 }

@@ -1,8 +1,9 @@
 // Package policy is the step type Policy: it asks policy sets about what the
 // pipeline gives it. No delegate takes part.
 //
-// Outputs: output.status, which is pass, warning or error, and
-// output.policySetDetails by set, with policyDetails by policy.
+// Outputs: output.status, which is pass, warning or error,
+// output.policySetDetails by set, with policyDetails by policy, and
+// output.evaluationId, unless all pass.
 package policy
 
 import (
@@ -87,10 +88,10 @@ func read(text string) (any, error) {
 }
 
 // outcome is what a verdict means for the step: it fails if a policy denies.
-func outcome(v policy.Verdict) (plan.Outcome, error) {
+func outcome(v policy.Judged) (plan.Outcome, error) {
 	o := plan.Outcome{Status: plan.Success}
 	sets := map[string]any{}
-	for _, s := range v {
+	for _, s := range v.Verdict {
 		policies := map[string]any{}
 		for _, p := range s.Policies {
 			messages := p.Messages()
@@ -106,7 +107,11 @@ func outcome(v policy.Verdict) (plan.Outcome, error) {
 		o.Status, o.Failures = plan.Failed, []fault.FailureType{fault.PolicyEvaluationFailure}
 	}
 	var err error
-	if o.Outputs, err = json.Marshal(map[string]any{"output": map[string]any{"status": v.Status(), "policySetDetails": sets}}); err != nil {
+	output := map[string]any{"status": v.Status(), "policySetDetails": sets}
+	if v.Evaluation != "" {
+		output["evaluationId"] = v.Evaluation
+	}
+	if o.Outputs, err = json.Marshal(map[string]any{"output": output}); err != nil {
 		return o, fmt.Errorf("encode the outputs: %w", err)
 	}
 	return o, nil

@@ -192,12 +192,12 @@ func (s scope) String() string { return strings.Join(slices.Sorted(maps.Keys(s))
 
 // judged is the verdict of a set that is called house, and that is against what
 // has the image bad, and warns of what has the image old.
-func judged(sets []string, input any) (policy.Verdict, error) {
+func judged(sets []string, input any) (policy.Judged, error) {
 	var out policy.Verdict
 	of, _ := input.(map[string]any)
 	for _, name := range sets {
 		if !strings.HasSuffix(name, "house") {
-			return nil, fault.New(fault.NotFound, "there is no policy set %q", name)
+			return policy.Judged{}, fault.New(fault.NotFound, "there is no policy set %q", name)
 		}
 		r := policy.Result{Name: "images", Severity: policy.Error}
 		switch of["image"] {
@@ -208,5 +208,5 @@ func judged(sets []string, input any) (policy.Verdict, error) {
 		}
 		out = append(out, policy.SetResult{Name: name, Policies: []policy.Result{r}})
 	}
-	return out, nil
+	return policy.Judged{Verdict: out}, nil
 }

@@ -78,12 +78,16 @@ func (b bodies) encodeOwn(ctx context.Context, it item, name string, v any, most
 	if err != nil {
 		return fmt.Errorf("encode the %s of %s: %w", name, text(it, "pk"), err)
 	}
-	if len(doc) <= most {
-		it[name] = bin(doc)
-		return nil
-	}
-	it[name], err = b.outside(ctx, blobKey(doc)+ownMark+rand.Text(), doc)
+	it[name], err = b.packedOwn(ctx, doc, most)
 	return err
+}
+
+// packedOwn is packed with a blob of its own.
+func (b bodies) packedOwn(ctx context.Context, body []byte, most int) (types.AttributeValue, error) {
+	if len(body) <= most {
+		return bin(body), nil
+	}
+	return b.outside(ctx, blobKey(body)+ownMark+rand.Text(), body)
 }
 
 // abandon gives up the blobs of writes that were refused for good: a version

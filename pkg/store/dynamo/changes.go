@@ -16,7 +16,7 @@ import (
 // ChangedPrefixes are how the partition keys begin of whose changes Change
 // makes something, or Superseded, so that nobody is called for the others (infra).
 func ChangedPrefixes() []string {
-	return []string{"X" + separator, "A" + separator, "F" + separator, pastFilesPrefix}
+	return []string{"X" + separator, "A" + separator, "F" + separator, pastFilesPrefix, evaluationPrefix}
 }
 
 // Change makes of a record of the table's stream what it means; nil for one

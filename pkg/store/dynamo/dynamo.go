@@ -70,6 +70,7 @@ func New(client *dynamodb.Client, cfg Config) *Store {
 			Audits:      a,
 			Keys:        keys{t},
 			Fires:       fires{t},
+			Evaluations: evaluations{t},
 			Polls:       polls{t},
 			Placements:  placements{t},
 			Files:       files{table: t, audits: a, references: r},

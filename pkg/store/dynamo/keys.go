@@ -188,7 +188,21 @@ func tokenAt(id string) key                  { return key{join("K", id), "k"} }
 func answerAt(k string) key                  { return key{join("I", k), "i"} }
 func firesPK(trigger store.EntityKey) string { return "F#" + entityText(trigger) }
 func fireAt(f store.Fire) key                { return key{firesPK(f.Trigger), momentText(f.At, f.ID)} }
-func turnAt(name string) key                 { return key{join("Q", name), "q"} }
+
+// AP-95 to AP-97.
+
+const evaluationPrefix = "PE" + separator
+
+func evaluationAt(account, id string) key { return key{evaluationPrefix + join(account, id), "e"} }
+
+func evaluationsPK(of store.EvaluationsOf) string {
+	if of.Execution != "" {
+		return join("PX", of.Scope.Account, of.Execution)
+	}
+	return join("PS", of.Scope.Account, of.Scope.Org, of.Scope.Project)
+}
+
+func turnAt(name string) key { return key{join("Q", name), "q"} }
 
 // AP-49 to AP-54.
 

@@ -157,5 +157,12 @@ func schema() []string {
 		// come to their destinations.
 		`CREATE TABLE audit_removed (account TEXT PRIMARY KEY, sequence INTEGER NOT NULL, hash TEXT NOT NULL) WITHOUT ROWID`,
 		`CREATE TABLE audit_stream (account TEXT NOT NULL, destination TEXT NOT NULL, version INTEGER NOT NULL, doc TEXT NOT NULL, PRIMARY KEY (account, destination)) WITHOUT ROWID`,
+		// What policies came to.
+		`CREATE TABLE evaluation (
+			account TEXT NOT NULL, id TEXT NOT NULL, scope TEXT NOT NULL, execution TEXT NOT NULL, at INTEGER NOT NULL, until INTEGER NOT NULL,
+			doc TEXT NOT NULL, input BLOB NOT NULL, PRIMARY KEY (account, id))`,
+		`CREATE INDEX evaluation_scope ON evaluation (scope, at, id)`,
+		`CREATE INDEX evaluation_execution ON evaluation (execution, at, id) WHERE execution <> ''`,
+		`CREATE INDEX evaluation_until ON evaluation (until)`,
 	}
 }

@@ -48,6 +48,7 @@ func newStore(ctx context.Context, db *sqlitedb.DB, r room) (*Store, error) {
 			Audits:      audits{db},
 			Keys:        keys{db: db, recent: newRecentTokens(r.others)},
 			Fires:       fires{db},
+			Evaluations: evaluations{db},
 			Polls:       polls{db},
 			Placements:  placements{db},
 			Files:       files{db},

@@ -46,6 +46,7 @@ func Run(t *testing.T, open func(*testing.T) store.Store) {
 		{"tokens", tokenCases()},
 		{"answers", answerCases()},
 		{"fires", fireCases()},
+		{"evaluations", evaluationCases()},
 		{"polls", pollCases()},
 		{"placements", placementCases()},
 		{"files", fileCases()},

@@ -128,7 +128,7 @@ func (p *Parts) defaults() {
 func New(p Parts) *Plane {
 	p.defaults()
 	keeper := secret.New(p.Master, p.Store, time.Now)
-	policies := judge.New(p.Store.Entities, p.Policies, time.Now, p.Alone)
+	policies := judge.New(judge.Config{Entities: p.Store.Entities, Evaluations: p.Store.Evaluations, Engine: p.Policies, Now: time.Now, Alone: p.Alone})
 	handler := engine.NewHandler(engine.Config{
 		Store: p.Store, Runner: p.Runner, Waker: p.Waker, Steps: builtin.Engine(), Types: builtin.Types(), Now: time.Now, Log: p.Log,
 		Mail: p.Mail, Limits: p.Limits, Policies: policies,
