@@ -881,6 +881,40 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/v1/evaluations": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** List what policies came to that denied, warned or were asked before a run, newest first */
+        get: operations["listEvaluations"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v1/evaluations/{evaluation}": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** Tell what policies came to, and what they were asked about */
+        get: operations["getEvaluation"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/v1/executions": {
         parameters: {
             query?: never;
@@ -3614,6 +3648,58 @@ export interface components {
              */
             start?: string;
         };
+        Evaluated: {
+            messages?: string[] | null;
+            /** @description As a reference */
+            policy: string;
+            /** @enum {string} */
+            severity: "warning" | "error";
+            /** @enum {string} */
+            status: "pass" | "warning" | "error";
+        };
+        EvaluatedSet: {
+            policies: components["schemas"]["Evaluated"][];
+            /** @description As a reference */
+            set: string;
+            /** @enum {string} */
+            status: "pass" | "warning" | "error";
+        };
+        Evaluation: {
+            /** @description When they were asked, e.g. onrun */
+            action: string;
+            /** @description Whose doing it was */
+            actor?: string;
+            /**
+             * Format: int64
+             * @description Of the step
+             */
+            attempt?: number;
+            /** Format: date-time */
+            createdAt: string;
+            /** @description What they were asked about, e.g. pipeline web */
+            entity: string;
+            /** @description In which they were asked */
+            execution?: string;
+            /**
+             * Format: date-time
+             * @description When it is forgotten
+             */
+            expiresAt: string;
+            id: string;
+            /** @description Of the step */
+            node?: string;
+            org?: string;
+            project?: string;
+            sets: components["schemas"]["EvaluatedSet"][];
+            /** @enum {string} */
+            status: "pass" | "warning" | "error";
+            /** @description Of the sets, e.g. pipeline */
+            type: string;
+        };
+        EvaluationList: {
+            evaluations: components["schemas"]["Evaluation"][];
+            nextPageToken?: string;
+        };
         ExchangeLoginRequest: {
             /** @description The id_token that the provider gave to its client for the command line */
             idToken: string;
@@ -5648,6 +5734,45 @@ export interface components {
             token: string;
             /** @description Of the server */
             version: string;
+        };
+        WithInput: {
+            /** @description When they were asked, e.g. onrun */
+            action: string;
+            /** @description Whose doing it was */
+            actor?: string;
+            /**
+             * Format: int64
+             * @description Of the step
+             */
+            attempt?: number;
+            /** Format: date-time */
+            createdAt: string;
+            /** @description What they were asked about, e.g. pipeline web */
+            entity: string;
+            /** @description In which they were asked */
+            execution?: string;
+            /**
+             * Format: date-time
+             * @description When it is forgotten
+             */
+            expiresAt: string;
+            id: string;
+            /** @description What was asked about; left out if it has more than 4 MiB */
+            input?: unknown;
+            /**
+             * Format: int64
+             * @description How many bytes that has
+             */
+            inputBytes: number;
+            /** @description Of the step */
+            node?: string;
+            org?: string;
+            project?: string;
+            sets: components["schemas"]["EvaluatedSet"][];
+            /** @enum {string} */
+            status: "pass" | "warning" | "error";
+            /** @description Of the sets, e.g. pipeline */
+            type: string;
         };
         Workload: {
             gone?: boolean;
@@ -7955,6 +8080,83 @@ export interface operations {
                 };
                 content: {
                     "application/json": components["schemas"]["SavedEntity"];
+                };
+            };
+            /** @description What went wrong */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    listEvaluations: {
+        parameters: {
+            query?: {
+                /** @description Organization; none means the account's own */
+                org?: string;
+                /** @description Project of the organization; none means the organization's own */
+                project?: string;
+                /** @description At most so many */
+                limit?: number;
+                /** @description nextPageToken of the part before; none for the first */
+                pageToken?: string;
+                /** @description Only those in an execution of the scope; none: all of the scope itself */
+                execution?: string;
+            };
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description OK */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["EvaluationList"];
+                };
+            };
+            /** @description What went wrong */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    getEvaluation: {
+        parameters: {
+            query?: {
+                /** @description Organization; none means the account's own */
+                org?: string;
+                /** @description Project of the organization; none means the organization's own */
+                project?: string;
+            };
+            header?: never;
+            path: {
+                /** @description The evaluation's id */
+                evaluation: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description OK */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["WithInput"];
                 };
             };
             /** @description What went wrong */
