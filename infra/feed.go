@@ -20,7 +20,8 @@ func (c *Compute) eventBus() {
 }
 
 // feed gives the function feed what the table's stream has of executions,
-// nodes, the audit trail, what triggers did and past versions of files; it
+// nodes, the audit trail, what triggers did, past versions of files and what policies
+// came to; it
 // isn't called for the rest.
 func (c *Compute) feed() {
 	f := c.functions["feed"]
@@ -43,4 +44,4 @@ func (c *Compute) feed() {
 }
 
 // changedPrefixes is pkg/store/dynamo's ChangedPrefixes; a test compares them.
-func changedPrefixes() []string { return []string{"X#", "A#", "F#", "Y#"} }
+func changedPrefixes() []string { return []string{"X#", "A#", "F#", "Y#", "PE#"} }

@@ -80,7 +80,7 @@ func workloadToken(c *cobra.Command, a *app, path string) (string, error) {
 	if path != "" {
 		in := c.InOrStdin()
 		if path != "-" {
-			file, err := os.Open(path) //nolint:gosec // it is the user's to name
+			file, err := os.Open(path)
 			if err != nil {
 				return "", fault.New(fault.Invalid, "read the token: %s", err)
 			}

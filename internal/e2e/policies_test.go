@@ -115,7 +115,8 @@ func policiesDecideOnSteps(t *testing.T, start func(testing.TB) *e2e.Server) {
 	if log := logOf(t, s, e.ID, e.Root.Find("risky")); !strings.Contains(log, "before") || !strings.Contains(log, "SUCCEEDED of risky (policy results of set results)") {
 		t.Errorf("the log of the step: %s", log)
 	}
-	if e := run(t, s, "enforced", "Failed", map[string]string{"variables.risk": "high"}); !strings.Contains(e.Message, "the risk is high (policy results of set results)") {
+	e = run(t, s, "enforced", "Failed", map[string]string{"variables.risk": "high"})
+	if !strings.Contains(e.Message, "the risk is high (policy results of set results)") {
 		t.Errorf("the step says %q", e.Message)
 	}
 	run(t, s, "ignored", "IgnoreFailed", map[string]string{"variables.risk": "high"})

@@ -49,9 +49,9 @@ func TestPut(t *testing.T) {
 	if len(calls) != 1 {
 		t.Fatalf("a role was assumed %d times, want once", len(calls))
 	}
-	var in struct{ RoleArn, RoleSessionName, ExternalId string } //nolint:revive // AWS's name
+	var in struct{ RoleArn, RoleSessionName, ExternalId string }
 	calls[0].Decode(t, &in)
-	if diff := cmp.Diff(struct{ RoleArn, RoleSessionName, ExternalId string }{role, "slipway-audit", "slipway"}, in); diff != "" { //nolint:revive // AWS's name
+	if diff := cmp.Diff(struct{ RoleArn, RoleSessionName, ExternalId string }{role, "slipway-audit", "slipway"}, in); diff != "" {
 		t.Errorf("role (-want +got):\n%s", diff)
 	}
 	gone := audit.Destination{Bucket: "gone"}
