@@ -102,7 +102,7 @@ func TestScenariosOfARestartedAPIServer(t *testing.T) {
 func patiently(image, config string) string {
 	deadline := 300
 	if strings.HasPrefix(image, "broken") {
-		deadline = 10 // all of it passes
+		deadline = 30 // all of it passes, and the server and who makes pods fail must be back before
 	}
 	return withDeadline(deadline, shop(image, config, "", 2))
 }
