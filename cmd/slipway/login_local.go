@@ -20,10 +20,6 @@ const workloadVariable = "SLIPWAY_WORKLOAD_TOKEN"
 
 // loginLocal logs in by a password that the server keeps, and keeps the token.
 func loginLocal(c *cobra.Command, a *app, user string) error {
-	s, err := a.caller.settings()
-	if err != nil {
-		return err
-	}
 	client, _, err := a.caller.connect()
 	if err != nil {
 		return err
@@ -42,7 +38,7 @@ func loginLocal(c *cobra.Command, a *app, user string) error {
 	if err != nil {
 		return err
 	}
-	return loggedIn(a, s.Server, made)
+	return loggedIn(a, made)
 }
 
 // wantsCode says whether a login lacks the second factor alone.
@@ -54,10 +50,6 @@ func wantsCode(err error) bool {
 // loginWorkload swaps the token that an issuer gave to this program, and keeps what
 // it gets.
 func loginWorkload(c *cobra.Command, a *app, rule, path string) error {
-	s, err := a.caller.settings()
-	if err != nil {
-		return err
-	}
 	client, _, err := a.caller.connect()
 	if err != nil {
 		return err
@@ -70,7 +62,7 @@ func loginWorkload(c *cobra.Command, a *app, rule, path string) error {
 	if err != nil {
 		return err
 	}
-	return loggedIn(a, s.Server, made)
+	return loggedIn(a, made)
 }
 
 // workloadToken is the token of a file, of the input, or of the environment.

@@ -27,10 +27,6 @@ type ssoFlags struct {
 // loginSSO logs in by an identity provider of the server, and keeps the token.
 func loginSSO(c *cobra.Command, a *app, name string, f ssoFlags) error {
 	ctx := c.Context()
-	s, err := a.caller.settings()
-	if err != nil {
-		return err
-	}
 	client, _, err := a.caller.connect()
 	if err != nil {
 		return err
@@ -43,20 +39,24 @@ func loginSSO(c *cobra.Command, a *app, name string, f ssoFlags) error {
 	if err != nil {
 		return err
 	}
-	return loggedIn(a, s.Server, made)
+	return loggedIn(a, made)
 }
 
 // loggedIn keeps the token that the server made of who logs in.
-func loggedIn(a *app, server string, made api.NewToken) error {
+func loggedIn(a *app, made api.NewToken) error {
+	s, err := a.caller.settings()
+	if err != nil {
+		return err
+	}
 	file, err := a.caller.readConfig()
 	if err != nil {
 		return err
 	}
-	file.Server, file.Token = server, made.Secret
+	file.Server, file.Token = s.Server, made.Secret
 	if err := a.caller.writeConfig(file); err != nil {
 		return err
 	}
-	_, err = fmt.Fprintf(a.shows.people(), "logged in to %s as %s, until %s\n", server, made.Token.Actor, made.Token.ExpiresAt.Local().Format(time.DateTime))
+	_, err = fmt.Fprintf(a.shows.people(), "logged in to %s as %s, until %s\n", s.Server, made.Token.Actor, made.Token.ExpiresAt.Local().Format(time.DateTime))
 	return err
 }
 

@@ -44,25 +44,20 @@ func userCommand(a *app) *cobra.Command {
 	return c
 }
 
-// me is the user whose token the caller has; empty: nobody's.
-func me(c *cobra.Command, client *apiclient.Client) (string, error) {
+// me is the caller, and the user whose token it has; empty: nobody's.
+func me(c *cobra.Command, a *app) (client *apiclient.Client, user string, err error) {
+	if client, _, err = a.caller.connect(); err != nil {
+		return nil, "", err
+	}
 	who, err := apiclient.Whoami(c.Context(), client)
-	if err != nil {
-		return "", err
+	if id, ok := strings.CutPrefix(who.Principal, "user "); ok {
+		user = id
 	}
-	id, _ := strings.CutPrefix(who.Principal, "user ")
-	if id == who.Principal {
-		return "", nil
-	}
-	return id, nil
+	return client, user, err
 }
 
 func setPassword(c *cobra.Command, a *app, user string) error {
-	client, _, err := a.caller.connect()
-	if err != nil {
-		return err
-	}
-	own, err := me(c, client)
+	client, own, err := me(c, a)
 	if err != nil {
 		return err
 	}
@@ -96,11 +91,7 @@ func setPassword(c *cobra.Command, a *app, user string) error {
 }
 
 func addSecondFactor(c *cobra.Command, a *app) error {
-	client, _, err := a.caller.connect()
-	if err != nil {
-		return err
-	}
-	user, err := me(c, client)
+	client, user, err := me(c, a)
 	if err != nil {
 		return err
 	}

@@ -1,7 +1,6 @@
 package e2e_test
 
 import (
-	"context"
 	"crypto/tls"
 	"crypto/x509"
 	"fmt"
@@ -50,8 +49,14 @@ func visiting(t *testing.T, api, ca string) *visitor {
 	return &visitor{t, &http.Client{Transport: transport, CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }}, api}
 }
 
-// open asks for an address, or posts a form to it.
+// open asks for an address, or posts a form to it, as sent there by another site.
 func (v *visitor) open(address string, form url.Values, cookies ...*http.Cookie) page {
+	v.t.Helper()
+	return v.ask("cross-site", address, form, cookies...)
+}
+
+// ask is open as sent there by a site, as browsers call that.
+func (v *visitor) ask(site, address string, form url.Values, cookies ...*http.Cookie) page {
 	v.t.Helper()
 	method, body := http.MethodGet, io.Reader(http.NoBody)
 	if form != nil {
@@ -64,7 +69,7 @@ func (v *visitor) open(address string, form url.Values, cookies ...*http.Cookie)
 	if err != nil {
 		v.t.Fatal(err)
 	}
-	r.Header.Set("Sec-Fetch-Site", "cross-site")
+	r.Header.Set("Sec-Fetch-Site", site)
 	if form != nil {
 		r.Header.Set("Content-Type", "application/x-www-form-urlencoded")
 	}
@@ -101,7 +106,7 @@ func (p page) cookie(t *testing.T, name string) *http.Cookie {
 func TestPeopleLogInOnAWS(t *testing.T) {
 	t.Parallel()
 	at := certified.New(t, outside(t)) // nothing is asked on a function's own loopback
-	corp, fed := idp.NewAt(t, at.Listen()), samlidp.NewAt(t, at.Listen())
+	corp, fed := idp.NewAt(t, at), samlidp.NewAt(t, at)
 	a := e2e.StartAWS(t, "SSL_CERT_FILE="+at.CA)
 	account := *a.Server
 	account.Org, account.Project = "", ""
@@ -129,7 +134,7 @@ func TestPeopleLogInOnAWS(t *testing.T) {
 	if entered.to != "/o/default" {
 		t.Fatalf("the login ends at %+v", entered)
 	}
-	opens(t, a, entered.cookie(t, "__Host-slipway"), "ada_example_com")
+	v.opens(entered.cookie(t, "__Host-slipway"), "ada_example_com")
 	if again := v.open(asked.to, nil, kept); again.to != "/login?failed=expired" {
 		t.Errorf("the same login again ends at %+v", again)
 	}
@@ -149,7 +154,7 @@ func TestPeopleLogInOnAWS(t *testing.T) {
 		t.Errorf("who posts what a provider says is logged in by it: %+v", posted)
 	}
 	entered = v.open(a.URL+posted.to, nil, begun.cookie(t, "__Host-slipway-login"))
-	opens(t, a, entered.cookie(t, "__Host-slipway"), "sam_example_com")
+	v.opens(entered.cookie(t, "__Host-slipway"), "sam_example_com")
 
 	var made struct{ Secret string }
 	if err := account.Call(t.Context(), "POST", "/v1/login/oidc/corp/exchange", map[string]string{"idToken": corp.IDToken(idp.CLIClientID, "")}, &made); err != nil || made.Secret == "" {
@@ -181,27 +186,11 @@ func TestPeopleLogInOnAWS(t *testing.T) {
 }
 
 // opens asks the API who has a session, and for something that the group may see.
-func opens(t *testing.T, a *e2e.AWS, session *http.Cookie, user string) {
-	t.Helper()
+func (v *visitor) opens(session *http.Cookie, user string) {
+	v.t.Helper()
 	for path, want := range map[string]string{"/v1/whoami": user, "/v1/entities/loginProvider": "Corp"} {
-		ctx, cancel := context.WithTimeout(t.Context(), e2e.Patience)
-		r, err := http.NewRequestWithContext(ctx, http.MethodGet, a.URL+path, nil)
-		if err != nil {
-			cancel()
-			t.Fatal(err)
-		}
-		r.AddCookie(session)
-		r.Header.Set("Sec-Fetch-Site", "same-origin")
-		resp, err := http.DefaultClient.Do(r)
-		if err != nil {
-			cancel()
-			t.Fatal(err)
-		}
-		body, err := io.ReadAll(resp.Body)
-		_ = resp.Body.Close()
-		cancel()
-		if err != nil || resp.StatusCode != http.StatusOK || !strings.Contains(string(body), want) {
-			t.Errorf("%s for %s: %s %s (%v)", path, user, resp.Status, body, err)
+		if got := v.ask("same-origin", v.api+path, nil, session); got.status != http.StatusOK || !strings.Contains(got.body, want) {
+			v.t.Errorf("%s for %s: %d %s", path, user, got.status, got.body)
 		}
 	}
 }

@@ -27,13 +27,13 @@ func (d logins) provider(v yamldoc.Value, e *Entity) *sso.Provider {
 	})
 	switch p.Type = document.Peek(v, "type"); p.Type {
 	case sso.SAML:
-		d.federation(v, p, document.Merge(d.elsewhere(sso.OIDC), d.elsewhere(sso.LDAP), d.elsewhere(sso.Workload), keys))
+		d.federation(v, p, document.Merge(d.elsewhere(sso.SAML), keys))
 	case sso.LDAP:
-		d.directory(v, e, p, document.Merge(d.elsewhere(sso.OIDC), d.elsewhere(sso.SAML), d.elsewhere(sso.Workload), keys))
+		d.directory(v, e, p, document.Merge(d.elsewhere(sso.LDAP), keys))
 	case sso.Workload:
-		d.workload(v, p, document.Merge(d.elsewhere(sso.OIDC), d.elsewhere(sso.SAML), d.elsewhere(sso.LDAP), keys))
+		d.workload(v, p, document.Merge(d.elsewhere(sso.Workload), keys))
 	default:
-		d.tokens(v, e, p, document.Merge(d.elsewhere(sso.SAML), d.elsewhere(sso.LDAP), d.elsewhere(sso.Workload), keys))
+		d.tokens(v, e, p, document.Merge(d.elsewhere(sso.OIDC), keys))
 	}
 	d.Need(v, "identifier", "name", "type")
 	if e.Scope.Org != "" {
@@ -43,16 +43,21 @@ func (d logins) provider(v yamldoc.Value, e *Entity) *sso.Provider {
 	return p
 }
 
-// elsewhere are the keys that go with a type alone.
-func (d logins) elsewhere(typ string) document.Keys {
+// elsewhere are the keys that go with one of the other types alone.
+func (d logins) elsewhere(own string) document.Keys {
 	keys := document.Keys{}
-	for _, key := range map[string][]string{
+	for typ, names := range map[string][]string{
 		sso.OIDC:     {"issuer", "clientId", "clientSecretRef", "scopes", "emailClaim", "requireEmailVerified", "groupsClaim", "cliClientId"},
 		sso.SAML:     {"metadata", "metadataUrl", "entityId", "emailAttribute", "nameAttribute", "groupAttribute", "allowIdpInitiated"},
 		sso.LDAP:     {"host", "port", "useSSL", "startTLS", "allowPlain", "caCertificate", "bindDN", "bindPasswordRef", "connectTimeout", "responseTimeout", "recursiveMembershipSearch", "userQueries", "groupQueries"},
 		sso.Workload: {"audience", "claims", "serviceAccount", "ttl"},
-	}[typ] {
-		keys[key] = d.Forbid(document.MisplacedKey, "only a provider of the type "+typ+" has this")
+	} {
+		if typ == own {
+			continue
+		}
+		for _, key := range names {
+			keys[key] = d.Forbid(document.MisplacedKey, "only a provider of the type "+typ+" has this")
+		}
 	}
 	return keys
 }

@@ -1,4 +1,4 @@
-// Package certified has TLS listeners for tests at an address of this machine, whose
+// Package certified has servers with TLS for tests at an address of this machine, whose
 // certificates a program trusts that is started with SSL_CERT_FILE.
 //
 // Go's own httptest has one for loopback and example.com, which programs refuse
@@ -14,6 +14,7 @@ import (
 	"encoding/pem"
 	"math/big"
 	"net"
+	"net/http/httptest"
 	"os"
 	"path/filepath"
 	"testing"
@@ -50,12 +51,15 @@ func New(tb testing.TB, ip net.IP) *Address {
 	return a
 }
 
-// Listen opens a port there; whoever serves it closes it.
-func (a *Address) Listen() net.Listener {
+// Start starts a server there, and gives its address.
+func (a *Address) Start(s *httptest.Server) string {
 	a.tb.Helper()
 	l, err := tls.Listen("tcp", net.JoinHostPort(a.ip.String(), "0"), &tls.Config{Certificates: []tls.Certificate{a.cert}, MinVersion: tls.VersionTLS12})
 	if err != nil {
 		a.tb.Fatal(err)
 	}
-	return l
+	_ = s.Listener.Close() // its own, on loopback
+	s.Listener = l
+	s.Start()
+	return "https://" + l.Addr().String()
 }

@@ -14,7 +14,6 @@ import (
 	"encoding/json"
 	"fmt"
 	"maps"
-	"net"
 	"net/http"
 	"net/http/httptest"
 	"net/url"
@@ -24,6 +23,8 @@ import (
 
 	"github.com/go-jose/go-jose/v4"
 	"github.com/go-jose/go-jose/v4/jwt"
+
+	"github.com/slipway-cd/slipway/internal/testservers/certified"
 )
 
 // Claims are those of a token.
@@ -76,14 +77,11 @@ func New(tb testing.TB) *Provider {
 	return p
 }
 
-// NewAt starts one that others reach by TLS at a listener, which ends with it.
-func NewAt(tb testing.TB, l net.Listener) *Provider {
+// NewAt starts one that others reach by TLS at an address.
+func NewAt(tb testing.TB, at *certified.Address) *Provider {
 	tb.Helper()
 	p, server := unstarted(tb)
-	_ = server.Listener.Close() // its own, on loopback
-	server.Listener = l
-	server.Start()
-	p.URL = "https://" + l.Addr().String()
+	p.URL = at.Start(server)
 	return p
 }
 

@@ -15,7 +15,6 @@ import (
 	"fmt"
 	"html/template"
 	"math/big"
-	"net"
 	"net/http"
 	"net/http/httptest"
 	"net/url"
@@ -27,6 +26,8 @@ import (
 	"github.com/beevik/etree"
 	"github.com/crewjam/saml"
 	dsig "github.com/russellhaering/goxmldsig"
+
+	"github.com/slipway-cd/slipway/internal/testservers/certified"
 )
 
 // Attributes are those of a person, each with its values.
@@ -68,14 +69,11 @@ func New(tb testing.TB) *Provider {
 	return p
 }
 
-// NewAt starts one that others reach by TLS at a listener, which ends with it.
-func NewAt(tb testing.TB, l net.Listener) *Provider {
+// NewAt starts one that others reach by TLS at an address.
+func NewAt(tb testing.TB, at *certified.Address) *Provider {
 	tb.Helper()
 	p, server := unstarted(tb)
-	_ = server.Listener.Close() // its own, on loopback
-	server.Listener = l
-	server.Start()
-	p.URL = "https://" + l.Addr().String()
+	p.URL = at.Start(server)
 	return p
 }
 

@@ -15,14 +15,13 @@ import (
 
 	"golang.org/x/sync/errgroup"
 
+	"github.com/slipway-cd/slipway/pkg/access/grants"
 	"github.com/slipway-cd/slipway/pkg/audit"
-	"github.com/slipway-cd/slipway/pkg/entity"
 	"github.com/slipway-cd/slipway/pkg/mail"
 	"github.com/slipway-cd/slipway/pkg/notify/message"
 	"github.com/slipway-cd/slipway/pkg/ref"
 	"github.com/slipway-cd/slipway/pkg/secret"
 	"github.com/slipway-cd/slipway/pkg/store"
-	"github.com/slipway-cd/slipway/pkg/yamldoc"
 )
 
 // Config is what a Streamer needs.
@@ -126,12 +125,8 @@ func (s *Streamer) destinations(ctx context.Context) ([]destination, error) {
 			return nil, fmt.Errorf("list the streaming destinations: %w", err)
 		}
 		d := destination{saved: saved, Destination: audit.Destination{ID: saved.Key.ID}}
-		docs, report := yamldoc.Parse("", saved.YAML)
-		if len(docs) == 1 {
-			e := entity.Decode(docs[0], report, entity.Options{Scope: saved.Key.Scope})
-			if e != nil && e.Destination != nil && !report.Failed() {
-				d.Destination, d.decoded = *e.Destination, true
-			}
+		if e := grants.Decoded(saved); e != nil && e.Destination != nil {
+			d.Destination, d.decoded = *e.Destination, true
 		}
 		list = append(list, d)
 	}
