@@ -11,13 +11,14 @@ import (
 	"github.com/slipway-cd/slipway/pkg/api"
 	"github.com/slipway-cd/slipway/pkg/apiclient"
 	"github.com/slipway-cd/slipway/pkg/fault"
+	"github.com/slipway-cd/slipway/pkg/store"
 )
 
 func doctorCommand(a *app) *cobra.Command {
 	return &cobra.Command{
 		Use: "doctor", Short: "Check an installation", GroupID: groupAdmin, Args: cobra.NoArgs,
 		Long: "Doctor checks that the server can be reached and accepts the token, that clocks and versions agree, that\n" +
-			"its disk has room, and that delegates are connected. It changes nothing; its exit code is 1 if something must be mended.",
+			"its disk has room, and that delegates are connected. It names tokens that end soon, or that nobody has used for long. It changes nothing; its exit code is 1 if something must be mended.",
 		RunE: func(c *cobra.Command, _ []string) error { return a.doctor(c.Context()) },
 	}
 }
@@ -53,6 +54,15 @@ func (a *app) doctor(ctx context.Context) error {
 		return err
 	}
 	list = append(list, checkDelegates(delegates, about.Version)...)
+	for _, kind := range []store.TokenKind{store.TokenUser, store.TokenDelegate} {
+		tokens, err := apiclient.All(0, func(p apiclient.Page) ([]api.Token, string, error) {
+			return client.Tokens(ctx, a.caller.tokenScope(scope), kind, p)
+		})
+		if err != nil {
+			return err
+		}
+		list = append(list, checkTokens(tokens, time.Now())...)
+	}
 	bad := 0
 	err = a.shows.print(list, func() error {
 		var rows [][]string
@@ -99,6 +109,38 @@ func checkDisk(h api.Health) []diagnosis {
 		d.Bad, d.Cure = true, fmt.Sprintf("make room on the disk of the server's data folder: at least %d MiB", api.LowDisk>>20)
 	}
 	return []diagnosis{d}
+}
+
+// unusedFor is after how long a token that opens nothing is told of, and
+// endsWithin how long before its end one is.
+const (
+	unusedFor  = 90 * 24 * time.Hour
+	endsWithin = 14 * 24 * time.Hour
+)
+
+// checkTokens names the tokens that end soon and those that nobody has used for long.
+// None of them is bad: whoever made them knows what they are for.
+func checkTokens(all []api.Token, now time.Time) []diagnosis {
+	var list []diagnosis
+	for _, t := range all {
+		if t.Revoked || !t.ExpiresAt.IsZero() && t.ExpiresAt.Before(now) {
+			continue
+		}
+		what := "token " + t.Name + " " + t.ID
+		if !t.ExpiresAt.IsZero() && t.ExpiresAt.Sub(now) < endsWithin && t.ExpiresAt.Sub(t.CreatedAt) > endsWithin {
+			list = append(list, diagnosis{Check: what, Found: "it ends at " + t.ExpiresAt.UTC().Format(time.RFC3339), Cure: "slipway token rotate " + t.ID})
+		}
+		last, err := time.Parse(time.DateOnly, t.LastUsed)
+		if err != nil { // it never was
+			last = t.CreatedAt
+		}
+		if now.Sub(last) > unusedFor {
+			list = append(list, diagnosis{
+				Check: what, Found: "nobody has used it since " + last.UTC().Format(time.DateOnly), Cure: "slipway token revoke " + t.ID + ", if nobody needs it",
+			})
+		}
+	}
+	return list
 }
 
 func checkDelegates(all []api.Delegate, server string) []diagnosis {

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"slices"
@@ -200,9 +201,9 @@ func (a *app) tokens(ctx context.Context, kind store.TokenKind, revoked bool) er
 			default:
 				state = "until " + t.ExpiresAt.Local().Format(time.DateOnly)
 			}
-			rows = append(rows, []string{t.ID, t.Name, t.Actor, scopeName(ref.Scope{Org: t.Org, Project: t.Project}), state, boundTo(t), age(t.CreatedAt, time.Now())})
+			rows = append(rows, []string{t.ID, t.Name, t.Actor, scopeName(ref.Scope{Org: t.Org, Project: t.Project}), state, boundTo(t), age(t.CreatedAt, time.Now()), cmp.Or(t.LastUsed, "never")})
 		}
-		return a.shows.table("ID NAME ACTOR SCOPE STATE BOUND AGE", rows)
+		return a.shows.table("ID NAME ACTOR SCOPE STATE BOUND AGE USED", rows)
 	})
 }
 

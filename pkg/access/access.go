@@ -14,6 +14,7 @@ import (
 	"crypto/rand"
 	"crypto/sha256"
 	"crypto/subtle"
+	"fmt"
 	"strings"
 	"time"
 
@@ -114,6 +115,19 @@ func Verify(ctx context.Context, keys store.Keys, text string, now time.Time) (s
 		err = Ended(t, now)
 	}
 	return t, err
+}
+
+// Use keeps that a token opened something, once a day; those of sessions aren't
+// kept. To lose a day is no harm, so nobody needs to fail because of the error.
+func Use(ctx context.Context, keys store.Keys, t store.AccessToken, now time.Time) error {
+	day := now.UTC().Truncate(24 * time.Hour)
+	if t.Kind == store.TokenSession || !t.LastUsed.Before(day) {
+		return nil
+	}
+	if err := keys.UseToken(ctx, t.ID, day); err != nil {
+		return fmt.Errorf("keep that the token %s was used: %w", t.ID, err)
+	}
+	return nil
 }
 
 // Ended is the error of a token whose time is over.

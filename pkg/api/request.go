@@ -121,6 +121,9 @@ func (s *Server) authenticate(next http.Handler) http.Handler {
 			s.refuse(w, r, err)
 			return
 		}
+		if err := access.Use(r.Context(), s.Store.Keys, t, s.Now()); err != nil {
+			s.Log.WarnContext(r.Context(), "lost that a token was used today", "error", err)
+		}
 		ctx := context.WithValue(r.Context(), callerKey{}, t)
 		next.ServeHTTP(w, r.WithContext(context.WithValue(ctx, askerKey{}, who)))
 	})

@@ -79,6 +79,9 @@ func (s *sessions) loginByToken(ctx context.Context, in *struct {
 	if err == nil {
 		err = opens(t)
 	}
+	if err == nil {
+		err = access.Use(ctx, s.Store.Keys, t, s.Now())
+	}
 	if err != nil {
 		return nil, err
 	}

@@ -33,6 +33,7 @@ type Token struct {
 	CreatedAt time.Time       `json:"createdAt"`
 	Principal string          `json:"principal,omitempty" doc:"The user or the service account whose roles say what the token may, e.g. user ada; none: everything within its scope"`
 	ExpiresAt time.Time       `json:"expiresAt,omitzero" doc:"When it opens nothing any more; none: never"`
+	LastUsed  string          `json:"lastUsedDay,omitempty" format:"date" doc:"The day, in UTC, on which it opened something last; none: it never did"`
 	Binding   *store.Binding  `json:"binding,omitempty" doc:"What the delegates of the token may be: its name is theirs, and these tags. None: what they say"`
 }
 
@@ -49,8 +50,13 @@ type TokenList struct {
 }
 
 func tokenOf(t store.AccessToken) Token {
+	used := ""
+	if !t.LastUsed.IsZero() {
+		used = t.LastUsed.UTC().Format(time.DateOnly)
+	}
 	return Token{
-		ID: t.ID, Kind: t.Kind, Name: t.Name, Actor: t.Actor, Org: t.Scope.Org, Project: t.Scope.Project,
+		LastUsed: used,
+		ID:       t.ID, Kind: t.Kind, Name: t.Name, Actor: t.Actor, Org: t.Scope.Org, Project: t.Scope.Project,
 		Revoked: t.Revoked, CreatedAt: t.CreatedAt, Binding: t.Binding, Principal: principalText(t.Principal), ExpiresAt: t.ExpiresAt,
 	}
 }

@@ -16,8 +16,16 @@ import (
 var (
 	bucketName = regexp.MustCompile(`^[a-z0-9][a-z0-9.-]{1,61}[a-z0-9]$`)
 	regionName = regexp.MustCompile(`^[a-z]{2,4}(-[a-z]+)+-[0-9]{1,2}$`)
-	roleName   = regexp.MustCompile(`^arn:aws[a-z-]*:iam::[0-9]{12}:role/[-+=,.@_/0-9A-Za-z]{1,512}$`)
-	externalID = regexp.MustCompile(`^[-+=,.@:_/0-9A-Za-z]{2,1000}$`)
+	roleName   = regexp.MustCompile(`^arn:aws[a-z-]*:iam::[0-9]{12}:role/[-+=,.@_/0-9A-Za-z]+$`)
+	externalID = regexp.MustCompile(`^[-+=,.@:_/0-9A-Za-z]{2,}$`)
+)
+
+// The longest name of a role with its path in an ARN, and the longest external
+// ID, in bytes. They aren't in the expressions: these would be a thousand times
+// as large, and each program compiles them when it starts.
+const (
+	maxRoleName   = len("arn:aws-us-gov:iam::123456789012:role/") + 512 + 64
+	maxExternalID = 1000
 )
 
 // streamingDestination decodes where the audit trail is brought to
@@ -41,10 +49,10 @@ func (d settings) streamingDestination(v yamldoc.Value, e *Entity) *audit.Destin
 func (d settings) destination(v yamldoc.Value, e *Entity, to *audit.Destination) {
 	var typ, secret yamldoc.Field[string]
 	s3, http := string(audit.ToS3), string(audit.ToHTTP)
-	text := func(into *string, right *regexp.Regexp, want string) document.Rule {
+	text := func(into *string, right *regexp.Regexp, longest int, want string) document.Rule {
 		return func(v yamldoc.Value) {
 			*into = d.Spelled(v, document.WrongValue, func(text string) error {
-				if !right.MatchString(text) {
+				if len(text) > longest || !right.MatchString(text) {
 					return fmt.Errorf("found %q; want %s", yamldoc.Shorten(text), want)
 				}
 				return nil
@@ -59,10 +67,10 @@ func (d settings) destination(v yamldoc.Value, e *Entity, to *audit.Destination)
 	}
 	d.Fields(v, document.Keys{
 		"type":       d.Supported(&typ, "a destination of the type", []string{s3, http}, "GOOGLE_CLOUD_STORAGE", "SPLUNK", "SUMO_LOGIC"),
-		"bucket":     only(s3, text(&to.Bucket, bucketName, "the name of a bucket")),
-		"region":     only(s3, text(&to.Region, regionName, "a region such as eu-central-1")),
-		"roleArn":    only(s3, text(&to.Role, roleName, "the ARN of a role, such as arn:aws:iam::123456789012:role/audit")),
-		"externalId": only(s3, text(&to.ExternalID, externalID, "an external ID of AWS, 2 to 1,000 characters")),
+		"bucket":     only(s3, text(&to.Bucket, bucketName, 63, "the name of a bucket")),
+		"region":     only(s3, text(&to.Region, regionName, 32, "a region such as eu-central-1")),
+		"roleArn":    only(s3, text(&to.Role, roleName, maxRoleName, "the ARN of a role, such as arn:aws:iam::123456789012:role/audit")),
+		"externalId": only(s3, text(&to.ExternalID, externalID, maxExternalID, "an external ID of AWS, 2 to 1,000 characters")),
 		"url": only(http, func(v yamldoc.Value) {
 			to.URL = d.Spelled(v, document.WrongValue, func(text string) error {
 				if sso.CheckAddress(text) != nil {

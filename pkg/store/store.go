@@ -742,6 +742,9 @@ type AccessToken struct {
 	// Principal is the user or the service account whose token it is: it may what
 	// that one may, within Scope. None: everything within Scope.
 	Principal EntityKey
+	// LastUsed is the day, in UTC, on which the token opened something last;
+	// zero: never. It is exact to the day, so that a day costs one write.
+	LastUsed time.Time
 }
 
 // Identity is as whom a token lets its bearer act.
@@ -784,6 +787,10 @@ type Keys interface {
 	PutToken(ctx context.Context, t AccessToken) error
 	// Token reads one by ID. AP-35
 	Token(ctx context.Context, id string) (AccessToken, error)
+	// UseToken keeps that a token was used on a day, at its beginning in UTC, if
+	// none as late is kept. It changes nothing else of the token, so that whoever
+	// revokes it meanwhile isn't overtaken; one that isn't there stays so. AP-98
+	UseToken(ctx context.Context, id string, day time.Time) error
 	// ListTokens lists an account's tokens of a kind. AP-36
 	ListTokens(ctx context.Context, account string, kind TokenKind) ([]AccessToken, error)
 	// PutAnswer stores the answer to an idempotency key until expires, unless

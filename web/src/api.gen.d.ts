@@ -4743,6 +4743,11 @@ export interface components {
             id: string;
             /** @enum {string} */
             kind: "user" | "delegate";
+            /**
+             * Format: date
+             * @description The day, in UTC, on which it opened something last; none: it never did
+             */
+            lastUsedDay?: string;
             name: string;
             org?: string;
             /** @description The user or the service account whose roles say what the token may, e.g. user ada; none: everything within its scope */
@@ -5543,6 +5548,11 @@ export interface components {
             id: string;
             /** @enum {string} */
             kind: "user" | "delegate";
+            /**
+             * Format: date
+             * @description The day, in UTC, on which it opened something last; none: it never did
+             */
+            lastUsedDay?: string;
             name: string;
             org?: string;
             /** @description The user or the service account whose roles say what the token may, e.g. user ada; none: everything within its scope */

@@ -2,6 +2,7 @@ package dynamo
 
 import (
 	"context"
+	"time"
 
 	"github.com/slipway-cd/slipway/pkg/ref"
 	"github.com/slipway-cd/slipway/pkg/store"
@@ -42,7 +43,17 @@ func (s keys) PutToken(ctx context.Context, t store.AccessToken) error {
 	}, largestValue); err != nil {
 		return err
 	}
+	if !t.LastUsed.IsZero() {
+		it["used"] = num(millis(t.LastUsed))
+	}
 	_, _, err := s.table.place(ctx, it, "")
+	return err
+}
+
+// UseToken keeps that a token was used on a day, in an attribute of its own.
+func (s keys) UseToken(ctx context.Context, id string, day time.Time) error {
+	_, _, err := s.table.change(ctx, tokenAt(id), "SET #used = :day",
+		"attribute_exists(#id) AND (attribute_not_exists(#used) OR #used < :day)", item{":day": num(millis(day))})
 	return err
 }
 
@@ -61,6 +72,7 @@ func readToken(ctx context.Context, b bodies, it item) (store.AccessToken, error
 	return store.AccessToken{
 		ID: text(it, "id"), Hash: d.Hash, Kind: d.Kind, Scope: d.Scope, Name: d.Name, Actor: d.Actor, Revoked: d.Revoked,
 		CreatedAt: fromMillis(d.CreatedAt), Binding: d.Binding, Of: d.Of, ExpiresAt: fromMillis(d.ExpiresAt), Principal: principal,
+		LastUsed: fromMillis(number(it, "used")),
 	}, nil
 }
 

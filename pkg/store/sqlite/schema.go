@@ -164,5 +164,8 @@ func schema() []string {
 		`CREATE INDEX evaluation_scope ON evaluation (scope, at, id)`,
 		`CREATE INDEX evaluation_execution ON evaluation (execution, at, id) WHERE execution <> ''`,
 		`CREATE INDEX evaluation_until ON evaluation (until)`,
+
+		// The day on which a token opened something last.
+		`ALTER TABLE token ADD COLUMN used INTEGER NOT NULL DEFAULT 0`,
 	}
 }

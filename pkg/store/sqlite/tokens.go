@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"time"
 
 	"github.com/slipway-cd/slipway/pkg/ref"
 	"github.com/slipway-cd/slipway/pkg/sqlitedb"
@@ -36,7 +37,8 @@ type tokenDoc struct {
 func scanToken(row scanner) (store.AccessToken, error) {
 	var t store.AccessToken
 	var raw []byte
-	if err := row.Scan(&t.ID, &t.Kind, &raw); err != nil {
+	var used int64
+	if err := row.Scan(&t.ID, &t.Kind, &raw, &used); err != nil {
 		return store.AccessToken{}, err
 	}
 	var d tokenDoc
@@ -45,6 +47,7 @@ func scanToken(row scanner) (store.AccessToken, error) {
 	}
 	t.Hash, t.Scope, t.Name, t.Actor, t.Revoked, t.CreatedAt = d.Hash, d.Scope, d.Name, d.Actor, d.Revoked, fromMillis(d.CreatedAt)
 	t.Binding, t.Of, t.ExpiresAt = d.Binding, d.Of, fromMillis(d.ExpiresAt)
+	t.LastUsed = fromMillis(used)
 	if d.Principal != "" {
 		var err error
 		t.Principal, err = parseEntityKey(d.Principal)
@@ -68,8 +71,16 @@ func (s keys) PutToken(ctx context.Context, t store.AccessToken) error {
 	}
 	return s.db.Write(ctx, func(tx *sqlitedb.Tx) error {
 		tx.Then(func() { s.recent.forget(t.ID) })
-		return exec(tx, `INSERT OR REPLACE INTO token (id, account, kind, doc) VALUES (?, ?, ?, ?)`,
-			t.ID, t.Scope.Account, string(t.Kind), string(doc))
+		return exec(tx, `INSERT OR REPLACE INTO token (id, account, kind, doc, used) VALUES (?, ?, ?, ?, ?)`,
+			t.ID, t.Scope.Account, string(t.Kind), string(doc), millis(t.LastUsed))
+	})
+}
+
+// UseToken keeps that a token was used on a day.
+func (s keys) UseToken(ctx context.Context, id string, day time.Time) error {
+	return s.db.Write(ctx, func(tx *sqlitedb.Tx) error {
+		tx.Then(func() { s.recent.forget(id) })
+		return exec(tx, `UPDATE token SET used = ? WHERE id = ? AND used < ?`, millis(day), id, millis(day))
 	})
 }
 
@@ -80,7 +91,7 @@ func (s keys) Token(ctx context.Context, id string) (store.AccessToken, error) {
 		return kept, nil
 	}
 	t, err := read(ctx, s.db, func(tx *sqlitedb.Tx) (store.AccessToken, error) {
-		t, err := scanToken(tx.QueryRow(`SELECT id, kind, doc FROM token WHERE id = ?`, id))
+		t, err := scanToken(tx.QueryRow(`SELECT id, kind, doc, used FROM token WHERE id = ?`, id))
 		return t, missing(err, "token %q", id)
 	})
 	if err == nil {
@@ -92,6 +103,6 @@ func (s keys) Token(ctx context.Context, id string) (store.AccessToken, error) {
 // ListTokens lists an account's tokens of a kind, by id.
 func (s keys) ListTokens(ctx context.Context, account string, kind store.TokenKind) ([]store.AccessToken, error) {
 	return read(ctx, s.db, func(tx *sqlitedb.Tx) ([]store.AccessToken, error) {
-		return rows(tx, scanToken, `SELECT id, kind, doc FROM token WHERE account = ? AND kind = ? ORDER BY id`, account, string(kind))
+		return rows(tx, scanToken, `SELECT id, kind, doc, used FROM token WHERE account = ? AND kind = ? ORDER BY id`, account, string(kind))
 	})
 }

@@ -1,6 +1,8 @@
 package storetest
 
 import (
+	"time"
+
 	"github.com/slipway-cd/slipway/pkg/fault"
 	"github.com/slipway-cd/slipway/pkg/ref"
 	"github.com/slipway-cd/slipway/pkg/store"
@@ -10,6 +12,7 @@ func tokenCases() []testCase {
 	return []testCase{
 		{"a token is read as it was", putToken},
 		{"lists have an account's tokens of a kind", listTokens},
+		{"the day of a token's use is kept beside what is put", useToken},
 	}
 }
 
@@ -31,6 +34,37 @@ func putToken(b *bench) {
 	got, err = b.Store.Token(b.ctx(), t.ID)
 	b.ok(err)
 	same(b, "read after the second", t, got)
+	_, err = b.Store.Token(b.ctx(), b.id("none"))
+	b.refused(err, fault.NotFound)
+}
+
+func useToken(b *bench) {
+	t, day := b.token("t1", store.TokenUser), func(n int) time.Time { return time.Unix(0, 0).UTC().AddDate(0, 0, n) }
+	b.ok(b.Store.PutToken(b.ctx(), t))
+	old, err := b.Store.Token(b.ctx(), t.ID)
+	b.ok(err)
+	b.ok(b.Store.UseToken(b.ctx(), t.ID, day(20)))
+	b.ok(b.Store.UseToken(b.ctx(), t.ID, day(19))) // from a clock that is late
+	t.LastUsed = day(20)
+	got, err := b.Store.Token(b.ctx(), t.ID)
+	b.ok(err)
+	same(b, "read", t, got)
+	listed, err := b.Store.ListTokens(b.ctx(), b.account, store.TokenUser)
+	b.ok(err)
+	same(b, "listed", []store.AccessToken{t}, listed)
+	old.Revoked = true // by somebody who had read it before
+	b.ok(b.Store.PutToken(b.ctx(), old))
+	b.ok(b.Store.UseToken(b.ctx(), t.ID, day(21)))
+	got, err = b.Store.Token(b.ctx(), t.ID)
+	b.ok(err)
+	old.LastUsed = day(21)
+	same(b, "read after it was revoked", old, got)
+	got.Name = "renamed"
+	b.ok(b.Store.PutToken(b.ctx(), got))
+	again, err := b.Store.Token(b.ctx(), t.ID)
+	b.ok(err)
+	same(b, "read after it was put", got, again)
+	b.ok(b.Store.UseToken(b.ctx(), b.id("none"), day(21)))
 	_, err = b.Store.Token(b.ctx(), b.id("none"))
 	b.refused(err, fault.NotFound)
 }

@@ -238,6 +238,9 @@ func (s *Service) bearer(ctx context.Context, text string) (grants.Caller, error
 	if t.Kind != store.TokenUser {
 		return grants.Caller{}, fault.New(fault.Forbidden, "a %s token doesn't fire triggers", t.Kind)
 	}
+	if err := access.Use(ctx, s.Store, t, s.Now()); err != nil {
+		s.Log.WarnContext(ctx, "lost that a token was used today", "error", err)
+	}
 	return s.grants.Caller(t.Identity(), t.Actor), nil
 }
 

@@ -95,6 +95,7 @@ export function Tokens({ kind }: { kind: Token["kind"] }) {
             ? ([["Bound to the tags", (t) => t.binding?.tags.join(", ")]] as [string, (t: Token) => React.ReactNode][])
             : []),
           ["Made", (t) => <Ago at={t.createdAt} />],
+          ["Used", (t) => t.lastUsedDay ?? "never"],
           [
             "",
             (t) =>
