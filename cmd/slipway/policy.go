@@ -3,6 +3,7 @@ package main
 import (
 	"context"
 	"path/filepath"
+	"slices"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -26,7 +27,7 @@ func policyCommand(a *app) *cobra.Command {
 	}
 	test.Flags().StringVar(&input, "input", "", "file with what they are asked about; - is the standard input")
 	_ = test.MarkFlagRequired("input")
-	c.AddCommand(test, evaluationsCommand(a))
+	c.AddCommand(test, evaluationsCommand(a), replayCommand(a))
 	return c
 }
 
@@ -37,6 +38,15 @@ type testedPolicy struct {
 	Deny   []string      `json:"deny,omitempty"`
 	Warn   []string      `json:"warn,omitempty"`
 	Error  string        `json:"error,omitempty"`
+}
+
+// messages are what it said.
+func (t testedPolicy) messages() []string {
+	out := slices.Concat(t.Deny, t.Warn)
+	if t.Error != "" {
+		out = append(out, "it couldn't be evaluated: "+t.Error)
+	}
+	return out
 }
 
 func testPolicies(ctx context.Context, a *app, path, input string) error {
@@ -60,14 +70,10 @@ func testPolicies(ctx context.Context, a *app, path, input string) error {
 	var rows [][]string
 	bad := false
 	for _, p := range policies {
-		r := policy.Result{Severity: policy.Error, Answer: engine.Evaluate(ctx, p.rego, docs[0].Any(), time.Now())}
-		t := testedPolicy{Policy: p.name, Status: r.Status(), Deny: r.Deny, Warn: r.Warn}
-		if r.Err != nil {
-			t.Error = r.Err.Error()
-		}
+		t := p.ask(ctx, engine, docs[0].Any(), time.Now())
 		bad = bad || t.Status == policy.Refused
 		tested = append(tested, t)
-		messages := r.Messages()
+		messages := t.messages()
 		for i := range max(len(messages), 1) {
 			row := []string{"", "", ""}
 			if i == 0 {
@@ -94,6 +100,16 @@ type localPolicy struct {
 	// asked are when sets beside it ask it, each with its severity; nil: whatever
 	// is saved.
 	asked map[policy.Moment]policy.Severity
+}
+
+// ask asks the policy about an input, as a server would at a time.
+func (p localPolicy) ask(ctx context.Context, engine *rego.Engine, input any, now time.Time) testedPolicy {
+	r := policy.Result{Severity: policy.Error, Answer: engine.Evaluate(ctx, p.rego, input, now)}
+	t := testedPolicy{Policy: p.name, Status: r.Status(), Deny: r.Deny, Warn: r.Warn}
+	if r.Err != nil {
+		t.Error = r.Err.Error()
+	}
+	return t
 }
 
 // readPolicies reads the policy of a .rego file, or those of a file's documents.
