@@ -9,6 +9,7 @@ import (
 	"github.com/slipway-cd/slipway/pkg/access/sso"
 	"github.com/slipway-cd/slipway/pkg/document"
 	"github.com/slipway-cd/slipway/pkg/ref"
+	"github.com/slipway-cd/slipway/pkg/trigger/cron"
 	"github.com/slipway-cd/slipway/pkg/yamldoc"
 )
 
@@ -57,7 +58,12 @@ func (d logins) directory(v yamldoc.Value, e *Entity, p *sso.Provider, keys docu
 			}
 		},
 		"maxReferralHops": d.Refuse("following a directory's referrals isn't supported"),
-		"syncCron":        d.Refuse("reading the groups between logins isn't supported"),
+		"syncCron": func(v yamldoc.Value) {
+			at.Sync = d.Spelled(v, document.WrongValue, func(text string) error {
+				_, err := cron.ParseAny(text)
+				return err
+			}).Value
+		},
 	}))
 	d.Need(v, "host", "bindDN", "bindPasswordRef", "userQueries")
 	if at.Port = port.Value; at.Port == 0 {
@@ -75,6 +81,9 @@ func (d logins) directory(v yamldoc.Value, e *Entity, p *sso.Provider, keys docu
 		d.Errorf(v, document.MissingKey, "passwords would go to the directory as everybody on the way can read them; want useSSL: true or startTLS: true, or allowPlain: true if the way is safe")
 	case at.Recursive && len(at.Groups) == 0:
 		d.Errorf(document.Child(v, "recursiveMembershipSearch"), document.MissingKey, "groups of groups are found by groupQueries; want one")
+	}
+	if at.Sync == "" {
+		at.Sync = "0 * * * *"
 	}
 	p.Issuer = at.Address()
 }

@@ -49,7 +49,7 @@ func (d logins) elsewhere(own string) document.Keys {
 	for typ, names := range map[string][]string{
 		sso.OIDC:     {"issuer", "clientId", "clientSecretRef", "scopes", "emailClaim", "requireEmailVerified", "groupsClaim", "cliClientId"},
 		sso.SAML:     {"metadata", "metadataUrl", "entityId", "emailAttribute", "nameAttribute", "groupAttribute", "allowIdpInitiated"},
-		sso.LDAP:     {"host", "port", "useSSL", "startTLS", "allowPlain", "caCertificate", "bindDN", "bindPasswordRef", "connectTimeout", "responseTimeout", "recursiveMembershipSearch", "userQueries", "groupQueries"},
+		sso.LDAP:     {"host", "port", "useSSL", "startTLS", "allowPlain", "caCertificate", "bindDN", "bindPasswordRef", "connectTimeout", "responseTimeout", "recursiveMembershipSearch", "userQueries", "groupQueries", "syncCron"},
 		sso.Workload: {"audience", "claims", "serviceAccount", "ttl"},
 	} {
 		if typ == own {

@@ -62,6 +62,8 @@ type Directory interface {
 	// Check gives what the directory says of whom a password lets in. With the error
 	// Wrong, it is of whom it doesn't, if there is somebody of that name.
 	Check(ctx context.Context, p sso.Provider, searchPassword, user, password string) (Claims, error)
+	// Look gives what the directory says of those of the subjects whom it still has.
+	Look(ctx context.Context, p sso.Provider, searchPassword string, subjects []string) (map[string]Claims, error)
 }
 
 // Asserted is what an assertion says.

@@ -304,6 +304,7 @@ func (m *machine) run(ctx context.Context, listener net.Listener) error {
 	g.Go(func() error { return m.feed().Run(running) })
 	g.Go(func() error { return m.plane.Triggers.Run(running) })
 	g.Go(func() error { return m.plane.Stream.Run(running) })
+	g.Go(func() error { return login.Sync{Desk: m.plane.Login}.Run(running) })
 	g.Go(func() error {
 		defer close(drained)
 		if !m.cfg.EmbeddedDelegate {

@@ -8,6 +8,7 @@ import (
 	"encoding/pem"
 	"net/http/httptest"
 	"net/netip"
+	"slices"
 	"strings"
 	"sync"
 	"testing"
@@ -104,6 +105,13 @@ func (d *Directory) Set(entries ...Entry) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	d.entries = append([]Entry{{DN: SearchDN, Password: SearchSecret}}, entries...)
+}
+
+// Without takes an entry out of the directory.
+func (d *Directory) Without(dn string) {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	d.entries = slices.DeleteFunc(d.entries, func(e Entry) bool { return e.DN == dn })
 }
 
 // Questions is what the directory was asked.

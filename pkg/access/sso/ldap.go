@@ -25,8 +25,10 @@ type Directory struct {
 	Connect, Respond time.Duration
 	// Recursive has groups of groups count too.
 	Recursive bool
-	Users     []UserQuery
-	Groups    []GroupQuery
+	// Sync is the schedule by which it is asked about its people between logins.
+	Sync   string
+	Users  []UserQuery
+	Groups []GroupQuery
 }
 
 // UserQuery is where people are found.

@@ -15,6 +15,7 @@ import (
 	"encoding/hex"
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 	"unicode/utf8"
 
@@ -51,20 +52,11 @@ func (c *Client) Check(ctx context.Context, p sso.Provider, searchPassword, user
 	if user == "" || password == "" || len(user) > maxUser || len(password) > maxPassword || !utf8.ValidString(user) || strings.ContainsRune(user, 0) {
 		return login.Claims{}, wrong("nothing that could be right was typed")
 	}
-	if searchPassword == "" {
-		return login.Claims{}, login.Refuse(login.Broken, errors.New("the search user has no password"))
-	}
-	conn, err := c.dial(p.Directory)
+	s, end, err := c.open(ctx, p, searchPassword)
 	if err != nil {
-		return login.Claims{}, away("reach "+p.Directory.Address(), err)
-	}
-	defer conn.Close()
-	// The library knows no context: whoever goes away has the connection closed.
-	defer context.AfterFunc(ctx, func() { _ = conn.Close() })()
-	s := session{conn, p.Directory, searchPassword}
-	if err := s.search(); err != nil {
 		return login.Claims{}, err
 	}
+	defer end()
 	entry, query, err := s.find(user)
 	if err != nil {
 		return login.Claims{}, err
@@ -81,17 +73,63 @@ func (c *Client) Check(ctx context.Context, p sso.Provider, searchPassword, user
 		}
 		return login.Claims{}, away("try the password", err)
 	}
-	groups := entry.GetEqualFoldAttributeValues(query.Groups)
 	if len(p.Directory.Groups) > 0 {
 		if err := s.search(); err != nil {
 			return login.Claims{}, err
 		}
-		if groups, err = s.groups(entry.DN, groups); err != nil {
-			return login.Claims{}, err
-		}
 	}
-	claims.All["groups"] = list(groups)
-	return claims, nil
+	claims.All["groups"], err = s.groupsOf(entry, query)
+	return claims, err
+}
+
+// Look gives what the directory says of people whom Check has let in before, by their
+// subjects; of those whom it no longer has, nothing. It asks for no password of
+// theirs.
+func (c *Client) Look(ctx context.Context, p sso.Provider, searchPassword string, subjects []string) (map[string]login.Claims, error) {
+	s, end, err := c.open(ctx, p, searchPassword)
+	if err != nil {
+		return nil, err
+	}
+	defer end()
+	there := map[string]login.Claims{}
+	for _, subject := range subjects {
+		entry, query, err := s.known(subject)
+		if err != nil {
+			return nil, err
+		}
+		if entry == nil {
+			continue
+		}
+		groups, err := s.groupsOf(entry, query)
+		if err != nil {
+			return nil, err
+		}
+		there[subject] = login.Claims{Subject: subject, All: map[string]any{"groups": groups}}
+	}
+	return there, nil
+}
+
+// open begins a session of the search user, which ends with the context.
+func (c *Client) open(ctx context.Context, p sso.Provider, searchPassword string) (s session, end func(), err error) {
+	if searchPassword == "" {
+		return s, nil, login.Refuse(login.Broken, errors.New("the search user has no password"))
+	}
+	conn, err := c.dial(p.Directory)
+	if err != nil {
+		return s, nil, away("reach "+p.Directory.Address(), err)
+	}
+	// The library knows no context: whoever goes away has the connection closed.
+	stop := context.AfterFunc(ctx, func() { _ = conn.Close() })
+	end = func() {
+		stop()
+		_ = conn.Close()
+	}
+	s = session{conn, p.Directory, searchPassword}
+	if err := s.search(); err != nil {
+		end()
+		return s, nil, err
+	}
+	return s, end, nil
 }
 
 func wrong(why string) error { return login.Refuse(login.Wrong, errors.New(why)) }
@@ -149,11 +187,51 @@ func (s session) search() error {
 // find gives the one entry with a mail address, and where it was found; nil: there
 // is none, or there are several.
 func (s session) find(user string) (*ldap.Entry, sso.UserQuery, error) {
+	return s.one(func(q sso.UserQuery) *ldap.SearchRequest {
+		return s.person(q, q.Base, "("+q.Email+"="+ldap.EscapeFilter(user)+")")
+	})
+}
+
+// known gives the entry that a subject is of, if it is still one of those who may log
+// in.
+func (s session) known(of string) (*ldap.Entry, sso.UserQuery, error) {
+	entry, query, err := s.one(func(q sso.UserQuery) *ldap.SearchRequest {
+		name, value, _ := strings.Cut(of, "=")
+		if !slices.Contains(lasting(), name) { // its name is all that it is known by
+			r := s.person(q, of, "")
+			r.Scope = ldap.ScopeBaseObject
+			return r
+		}
+		if raw, err := hex.DecodeString(value); name == "objectGUID" && err == nil {
+			value = string(raw)
+		}
+		return s.person(q, q.Base, "("+name+"="+ldap.EscapeFilter(value)+")")
+	})
+	if err != nil || entry == nil || subject(entry) != of || !below(entry.DN, query.Base) {
+		return nil, query, err
+	}
+	return entry, query, nil
+}
+
+// below says whether an entry is below a name, or the one of that name.
+func below(dn, base string) bool {
+	entry, err := ldap.ParseDN(dn)
+	at, failed := ldap.ParseDN(base)
+	return err == nil && failed == nil && (at.EqualFold(entry) || at.AncestorOfFold(entry))
+}
+
+// person searches for people of a query below a name, who are something besides.
+func (s session) person(q sso.UserQuery, base, and string) *ldap.SearchRequest {
+	return s.request(base, "(&"+q.Filter+and+")", 2, append(lasting(), q.Email, q.Name, q.Groups)...)
+}
+
+// one gives the one entry that the queries find; nil: there is none, or there are
+// several.
+func (s session) one(search func(sso.UserQuery) *ldap.SearchRequest) (*ldap.Entry, sso.UserQuery, error) {
 	var found *ldap.Entry
 	var by sso.UserQuery
 	for _, q := range s.at.Users {
-		filter := "(&" + q.Filter + "(" + q.Email + "=" + ldap.EscapeFilter(user) + "))"
-		result, err := s.conn.Search(s.request(q.Base, filter, 2, append(lasting(), q.Email, q.Name, q.Groups)...))
+		result, err := s.conn.Search(search(q))
 		switch {
 		case ldap.IsErrorWithCode(err, ldap.LDAPResultNoSuchObject):
 			continue
@@ -203,6 +281,18 @@ func mail(e *ldap.Entry, q sso.UserQuery, typed string) string {
 		}
 	}
 	return "" // it was found by something else than what people see
+}
+
+// groupsOf are the groups of an entry, as claims have them.
+func (s session) groupsOf(e *ldap.Entry, q sso.UserQuery) ([]any, error) {
+	groups := e.GetEqualFoldAttributeValues(q.Groups)
+	if len(s.at.Groups) > 0 {
+		var err error
+		if groups, err = s.groups(e.DN, groups); err != nil {
+			return nil, err
+		}
+	}
+	return list(groups), nil
 }
 
 // groups are those that an entry says it is in, and those that name it; with the

@@ -3,6 +3,7 @@ package ldap_test
 import (
 	"errors"
 	"fmt"
+	"maps"
 	"slices"
 	"strings"
 	"testing"
@@ -200,4 +201,40 @@ func TestGroupsOfGroups(t *testing.T) {
 	if got := groups(); got != "["+devs+" "+all+"]" {
 		t.Errorf("of those that she says: %s", got)
 	}
+}
+
+// Whom a directory has let in before is found by what lasts, without a password, and
+// only as long as that one could log in.
+func TestADirectoryIsAskedAboutItsPeople(t *testing.T) {
+	t.Parallel()
+	d := setup(t, true)
+	d.provider.Directory.Groups = []sso.GroupQuery{{Base: directory.Groups, Filter: "(objectClass=groupOfNames)"}}
+	d.at.Set(
+		directory.Entry{DN: "uid=lovelace," + directory.People, Attributes: map[string][]string{"mail": {"lovelace@example.com"}, "entryUUID": {"1-2-3"}}}, // who was ada
+		directory.Entry{DN: eve, Attributes: map[string][]string{"mail": {"eve@example.com"}, "memberOf": {all}}},
+		directory.Entry{DN: "uid=bob,ou=left,dc=example,dc=com", Attributes: map[string][]string{"mail": {"bob@example.com"}, "entryUUID": {"4-5-6"}}},
+		directory.Entry{DN: "uid=kim," + directory.People, Attributes: map[string][]string{"mail": {"kim@example.com"}, "objectGUID": {"\x00)*\xff"}}},
+		directory.Entry{DN: devs, Attributes: map[string][]string{"member": {"uid=lovelace," + directory.People}}},
+	)
+	subjects := []string{"entryUUID=1-2-3", eve, "entryUUID=4-5-6", "uid=bob,ou=left,dc=example,dc=com", "objectGUID=00292aff", "uid=gone," + directory.People, "entryUUID=*", "not a name"}
+	got, err := ldap.New(true).Look(t.Context(), d.provider, directory.SearchSecret, subjects)
+	if err != nil {
+		t.Fatal(err)
+	}
+	said := map[string]string{}
+	for s, c := range got {
+		if s != c.Subject {
+			t.Errorf("of %s it says %+v", s, c)
+		}
+		said[s] = fmt.Sprint(c.All["groups"])
+	}
+	want := map[string]string{"entryUUID=1-2-3": "[" + devs + "]", eve: "[" + all + "]", "objectGUID=00292aff": "[]"}
+	if !maps.Equal(said, want) {
+		t.Errorf("it says %q; want %q", said, want)
+	}
+	if asked := strings.Join(d.at.Questions(), "\n"); strings.Count(asked, "bind ") != 1 {
+		t.Errorf("it was asked:\n%s", asked)
+	}
+	_, err = ldap.New(true).Look(t.Context(), d.provider, "wrong", subjects)
+	d.want(login.Broken, err)
 }

@@ -18,6 +18,20 @@ const (
 	Quartz = "QUARTZ"
 )
 
+// ParseAny reads an expression of which nobody says the dialect: five fields are
+// UNIX's, where a question mark is as good as a star; more are QUARTZ's.
+func ParseAny(text string) (*Schedule, error) {
+	if fields := strings.Fields(text); len(fields) == 5 {
+		for i, f := range fields {
+			if f == "?" {
+				fields[i] = "*"
+			}
+		}
+		return Parse(Unix, strings.Join(fields, " "))
+	}
+	return Parse(Quartz, text)
+}
+
 // Schedule is an expression that was read.
 type Schedule struct {
 	second, minute, hour, month, year set

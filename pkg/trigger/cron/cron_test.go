@@ -137,3 +137,29 @@ func FuzzParse(f *testing.F) {
 		}
 	})
 }
+
+func TestSchedulesOfNoDialect(t *testing.T) {
+	t.Parallel()
+	at := time.Date(2026, 3, 4, 5, 6, 7, 0, time.UTC)
+	for text, want := range map[string]string{
+		"0 * * * *":     "06:00:00",
+		"0 0/1 * * ?":   "06:00:00", // as Harness has it for directories
+		"*/20 * ? * *":  "05:20:00",
+		"30 7 5 * * ?":  "05:07:30",
+		"0 0 6 ? * * *": "06:00:00",
+	} {
+		s, err := cron.ParseAny(text)
+		if err != nil {
+			t.Errorf("%s: %v", text, err)
+			continue
+		}
+		if next, ok := s.Next(at); !ok || next.Format(time.TimeOnly) != want {
+			t.Errorf("%s is due at %v (%t); want %s", text, next, ok, want)
+		}
+	}
+	for _, text := range []string{"", "hourly", "0 *", "0 0/61 * * ?"} {
+		if _, err := cron.ParseAny(text); err == nil {
+			t.Errorf("%q is taken", text)
+		}
+	}
+}
