@@ -15,6 +15,7 @@ import (
 	"github.com/slipway-cd/slipway/delegate/agent"
 	"github.com/slipway-cd/slipway/delegate/executor"
 	gitops "github.com/slipway-cd/slipway/delegate/gitops/agent"
+	"github.com/slipway-cd/slipway/pkg/access/allowlist"
 	"github.com/slipway-cd/slipway/pkg/audit"
 	"github.com/slipway-cd/slipway/pkg/fault"
 	"github.com/slipway-cd/slipway/pkg/ref"
@@ -30,6 +31,7 @@ func serveCommand(a *app) *cobra.Command {
 	var accounts awsFlags
 	var gitOps gitOpsFlags
 	var retention string
+	var proxies []string
 	c := &cobra.Command{
 		Use: "serve", Short: "Run the whole control plane on this machine", GroupID: groupAdmin, Args: cobra.NoArgs,
 		Long: "Serve runs the API, the engine and a delegate in one process, over one database file. The first start makes an\n" +
@@ -43,6 +45,13 @@ func serveCommand(a *app) *cobra.Command {
 			}
 			if cfg.AuditRetention, err = audit.Retention(retention); err != nil {
 				return fault.New(fault.Invalid, "--audit-retention: %w", err)
+			}
+			for _, text := range proxies {
+				block, err := allowlist.Parse(text)
+				if err != nil {
+					return fault.New(fault.Invalid, "--trusted-proxy: %w", err)
+				}
+				cfg.Proxies = append(cfg.Proxies, block)
 			}
 			if cfg.Insecure, err = a.caller.insecure(); err != nil {
 				return err
@@ -97,6 +106,8 @@ func serveCommand(a *app) *cobra.Command {
 	f.StringVar(&cfg.ACME.Directory, "acme-directory", "", "directory of another authority that speaks ACME, such as https://ca.example.com/acme/directory")
 	f.StringVar(&cfg.URL, "url", "", "URL at which clouds reach this server, such as https://slipway.example.com: the issuer of tokens for connectors of the type OidcAuthentication")
 	f.StringVar(&cfg.Data, "data", "", "folder of the database and the key of secrets (default ~/.local/share/slipway)")
+	f.StringSliceVar(&proxies, "trusted-proxy", nil, "address or block, such as 10.0.0.5 or 10.0.0.0/24, of proxies that are believed for whom they ask (X-Forwarded-For)")
+	f.BoolVar(&cfg.LetAllIn, "no-ip-allowlists", false, "let in whom the IP allow lists keep out, too, to mend them")
 	f.BoolVar(&cfg.NewToken, "new-token", false, "make an API token as the first start does, for whoever has lost theirs")
 	f.BoolVar(&cfg.EmbeddedDelegate, "delegate", true, "run a delegate in this process")
 	f.StringSliceVar(&cfg.Tags, "tags", nil, "tags of that delegate")

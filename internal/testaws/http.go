@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"io"
 	"mime"
+	"net"
 	"net/http"
 	"net/http/httptest"
 	"net/url"
@@ -107,10 +108,19 @@ func requestEvent(r *http.Request, route string) ([]byte, error) {
 		RouteKey: route, AccountID: Account, Stage: "$default", RequestID: rand.Text(), APIID: "test",
 		DomainName: r.Host, TimeEpoch: time.Now().UnixMilli(),
 		HTTP: events.APIGatewayV2HTTPRequestContextHTTPDescription{
-			Method: r.Method, Path: r.URL.Path, Protocol: r.Proto, SourceIP: "127.0.0.1", UserAgent: r.UserAgent(),
+			Method: r.Method, Path: r.URL.Path, Protocol: r.Proto, SourceIP: sourceOf(r), UserAgent: r.UserAgent(),
 		},
 	}
 	return json.Marshal(e)
+}
+
+// sourceOf is the address that a request comes from.
+func sourceOf(r *http.Request) string {
+	host, _, err := net.SplitHostPort(r.RemoteAddr)
+	if err != nil {
+		return r.RemoteAddr
+	}
+	return host
 }
 
 // joined gives headers in lower case, several of one name joined by commas.

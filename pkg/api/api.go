@@ -9,6 +9,7 @@ package api
 import (
 	"log/slog"
 	"net/http"
+	"net/netip"
 	"time"
 
 	"github.com/danielgtaylor/huma/v2"
@@ -49,7 +50,10 @@ type Config struct {
 	Timing     protocol.Registered // what delegates are told
 	Now        func() time.Time
 	Log        *slog.Logger
-	Version    string // of Slipway
+	Version    string         // of Slipway
+	Account    string         // whose IP allow lists say from where people log in
+	Proxies    []netip.Prefix // who says by X-Forwarded-For for whom it asks
+	LetAllIn   bool           // whom the IP allow lists keep out, too, so that they can be mended
 	// Disk tells of the room where a server keeps its state; nil: it has no disk.
 	Disk func() (free, total int64, err error)
 }
@@ -64,6 +68,7 @@ type Server struct {
 	mux       *http.ServeMux
 	endpoints []func(huma.API) // each registers one
 	grants    *grants.Reader   // what callers may do
+	gate      gate
 	root      http.Handler
 }
 
@@ -143,8 +148,9 @@ func empty(cfg Config) *Server {
 	s.steering = &steering{
 		Store: cfg.Store, Launch: cfg.Launch, Executions: cfg.Executions, Feed: cfg.Feed, Work: cfg.Work, Now: cfg.Now, Log: cfg.Log, saved: s.saved, kept: s.kept,
 	}
+	s.gate = gate{Store: cfg.Store, Grants: s.grants, Account: cfg.Account, Proxies: cfg.Proxies, LetAllIn: cfg.LetAllIn, Now: cfg.Now, Log: cfg.Log}
 	s.mux.HandleFunc("/", s.nowhere)
-	s.root = aliased(s.identify(s.guard(paced(s.authenticate(s.take(s.project(s.mux)))))))
+	s.root = aliased(s.identify(s.guard(paced(s.gate.locate(s.authenticate(s.take(s.project(s.mux))))))))
 	return s
 }
 

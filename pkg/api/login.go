@@ -12,6 +12,7 @@ import (
 
 	"github.com/slipway-cd/slipway/pkg/access"
 	"github.com/slipway-cd/slipway/pkg/access/action"
+	"github.com/slipway-cd/slipway/pkg/access/allowlist"
 	"github.com/slipway-cd/slipway/pkg/access/sso"
 	"github.com/slipway-cd/slipway/pkg/audit"
 	"github.com/slipway-cd/slipway/pkg/fault"
@@ -79,7 +80,7 @@ func loginProviders(server *Server) {
 		Summary: "Finish a login by SAML; the answer's cookie is a session", DefaultStatus: http.StatusFound,
 	}, s.callback)
 	exempt(server, action.Public, huma.Operation{
-		OperationID: "describeSAMLLogin", Method: http.MethodGet, Path: asserted + "/metadata", Tags: tags, Security: open,
+		OperationID: "describeSAMLLogin", Method: http.MethodGet, Path: asserted + metadataPath, Tags: tags, Security: open,
 		Summary: "Give the metadata of SAML that an identity provider is told",
 	}, s.describe)
 	s.locals(server)
@@ -93,6 +94,23 @@ func loginProviders(server *Server) {
 		OperationID: "exchangePassword", Method: http.MethodPost, Path: directory + exchangePath, Tags: tags, Security: open,
 		Summary: "Swap a password that an LDAP directory takes for a token of the API, at a terminal",
 	}, s.exchangePassword)
+}
+
+// metadataPath ends the paths at which providers read what they are told of Slipway.
+const metadataPath = "/metadata"
+
+// describesSAML says whether a request is for what providers are told: they fetch it, from
+// wherever they are.
+func describesSAML(r *http.Request) bool {
+	return r.Method == http.MethodGet && strings.HasPrefix(r.URL.Path, loginPaths+"saml/") && strings.HasSuffix(r.URL.Path, metadataPath)
+}
+
+// entrance is by what somebody who logs in is going to ask.
+func entrance(r *http.Request) allowlist.Source {
+	if strings.HasSuffix(r.URL.Path, exchangePath) || r.URL.Path == workloadPath {
+		return allowlist.API
+	}
+	return allowlist.UI
 }
 
 // enters refuses what pages of other origins make a browser send to where people

@@ -31,6 +31,9 @@ type reaches struct{ from string }
 // Resolve keeps it (huma.Resolver).
 func (r *reaches) Resolve(ctx huma.Context) []error {
 	r.from = network(ctx.RemoteAddr(), ctx.Header("X-Forwarded-For"))
+	if at := addressOf(ctx.Context()); at != parseAddress(hostOf(ctx.RemoteAddr())) { // as a proxy says that the server was told of
+		r.from = network(at.String(), "")
+	}
 	return nil
 }
 

@@ -1,6 +1,7 @@
 package api
 
 import (
+	"cmp"
 	"context"
 	"crypto/rand"
 	"fmt"
@@ -9,6 +10,7 @@ import (
 	"time"
 
 	"github.com/slipway-cd/slipway/pkg/access"
+	"github.com/slipway-cd/slipway/pkg/access/allowlist"
 	"github.com/slipway-cd/slipway/pkg/access/grants"
 	"github.com/slipway-cd/slipway/pkg/access/right"
 	"github.com/slipway-cd/slipway/pkg/fault"
@@ -92,16 +94,24 @@ func (s *Server) authenticate(next http.Handler) http.Handler {
 			next.ServeHTTP(w, r)
 			return
 		}
-		if strings.HasPrefix(r.URL.Path, schemaPaths) || strings.HasPrefix(r.URL.Path, issuer.Path) {
-			next.ServeHTTP(w, r)
+		if strings.HasPrefix(r.URL.Path, schemaPaths) || strings.HasPrefix(r.URL.Path, issuer.Path) || r.URL.Path == foundPath || describesSAML(r) {
+			next.ServeHTTP(w, r) // what anybody may read, and the end of a token, which proves whose it is
 			return
 		}
-		if strings.HasPrefix(r.URL.Path, linkPaths) || r.URL.Path == foundPath { // a link proves by itself who may answer, and a token whose it is
+		if strings.HasPrefix(r.URL.Path, linkPaths) { // a link proves by itself who may answer
+			if err := s.gate.letsIn(r.Context(), allowlist.UI); err != nil {
+				s.refuse(w, r, err)
+				return
+			}
 			next.ServeHTTP(w, r)
 			return
 		}
 		if r.URL.Path == waysPath || strings.HasPrefix(r.URL.Path, loginPaths) { // what is shown there proves who it is
-			if err := enters(r); err != nil {
+			err := enters(r)
+			if err == nil {
+				err = s.gate.letsIn(r.Context(), entrance(r))
+			}
+			if err != nil {
 				s.refuse(w, r, err)
 				return
 			}
@@ -117,7 +127,17 @@ func (s *Server) authenticate(next http.Handler) http.Handler {
 			return
 		}
 		who := s.grants.Caller(t.Identity(), t.Actor)
-		if err := stays(r.Context(), t, who); err != nil {
+		if source := sourceOf(t.Kind); source != "" {
+			who = who.From(s.gate.from(r.Context(), source))
+		}
+		err = stays(r.Context(), t, who)
+		if err == nil {
+			err = who.Admitted(r.Context())
+			if fault.Is(err, fault.Forbidden) {
+				err = cmp.Or(s.gate.turnedAway(r.Context(), t, who.Origin()), err)
+			}
+		}
+		if err != nil {
 			s.refuse(w, r, err)
 			return
 		}

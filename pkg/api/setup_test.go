@@ -63,7 +63,7 @@ func setup(t *testing.T) *server {
 		Ledger:   ledger.New(ledger.Config{Store: kept.Store, Secret: keeper, Now: time.Now}),
 		Issuer:   issuer.New(issuer.Config{URL: "https://slipway.example.com", Account: "default", Store: kept, Secret: keeper, Now: time.Now}),
 		Hub:      api.NewHub(), Feed: api.NewFeed(), Timing: protocol.Registered{HeartbeatEvery: time.Minute, PollEvery: time.Minute},
-		Now: time.Now, Log: log, Version: "test",
+		Now: time.Now, Log: log, Version: "test", Account: "default",
 	}
 	s.Server = api.New(s.cfg)
 	s.token = s.mint(access.Grant{Kind: store.TokenUser, Scope: ref.Scope{Account: "default"}, Name: "admin", Actor: "ada"})

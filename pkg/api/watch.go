@@ -108,7 +108,11 @@ func (s *steering) follow(ctx context.Context, stream *eventStream, tree Executi
 		if err := access.Recheck(ctx, s.Store.Keys, caller(ctx), s.Now()); err != nil {
 			return err
 		}
-		if err := asker(ctx).Now().Allow(ctx, action.ExecutionView, right.Resource{Scope: scope, ID: tree.Pipeline}); err != nil {
+		now := asker(ctx).Now()
+		if err := now.Admitted(ctx); err != nil {
+			return err
+		}
+		if err := now.Allow(ctx, action.ExecutionView, right.Resource{Scope: scope, ID: tree.Pipeline}); err != nil {
 			return err
 		}
 		begun := time.Now()
@@ -117,9 +121,9 @@ func (s *steering) follow(ctx context.Context, stream *eventStream, tree Executi
 			return err
 		}
 		rested = time.Now().Add(min(watchRest*time.Since(begun), watchPeriod))
-		now, nodes := seen.look(tree.Root)
-		others := !now.of(seen)
-		seen = now
+		sees, nodes := seen.look(tree.Root)
+		others := !sees.of(seen)
+		seen = sees
 		switch {
 		case others:
 			stream.send(EventTree, tree)

@@ -55,6 +55,8 @@ const (
 	FreezeOverridden Action = "FREEZE_OVERRIDDEN"
 	// PolicyDenied: a governance policy was against a save or a start.
 	PolicyDenied Action = "POLICY_DENIED"
+	// AccessDenied: somebody came from where the IP allow lists let nobody in.
+	AccessDenied Action = "ACCESS_DENIED"
 	// Rotate makes a new key for the tokens that clouds trust.
 	Rotate Action = "ROTATE"
 	// Expire removes the beginning of the trail: ID is the number of the last

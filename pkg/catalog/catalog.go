@@ -107,7 +107,7 @@ func (c *Catalog) Check(ctx context.Context, d Draft) (Result, error) {
 	d.checked = true
 	p, err := c.prepare(ctx, d)
 	if err == nil {
-		err = c.keepsAdmin(ctx, d.Scope.Account, p)
+		err = keeps(ctx, c, d.Scope.Account, d.By, p)
 	}
 	return p.result(), err
 }
@@ -118,7 +118,7 @@ func (c *Catalog) Save(ctx context.Context, d Draft, by audit.Author) (Result, e
 	for range maxRaces {
 		p, err := c.prepare(ctx, d)
 		if err == nil {
-			err = c.keepsAdmin(ctx, d.Scope.Account, p)
+			err = keeps(ctx, c, d.Scope.Account, d.By, p)
 		}
 		if err != nil {
 			return p.result(), c.keepDenial(ctx, p.next.Key, by, err)
@@ -186,6 +186,15 @@ func (c *Catalog) fitted(ctx context.Context, r reading, saved Find) (prepared, 
 	if p.stored, err = saved(ctx, key); err != nil && !fault.Is(err, fault.NotFound) {
 		return prepared{}, err
 	}
+	if p.asOf = d.AsOf; p.asOf == nil {
+		if p.asOf, err = asOf(ctx, c.Store, key); err != nil {
+			return prepared{}, err
+		}
+	}
+	if p.asOf != nil && d.By != nil { // who may do what is judged as it was then, or later
+		now := d.By.Now()
+		d.By = &now
+	}
 	if err := allowed(ctx, d, p); err != nil {
 		return prepared{}, err
 	}
@@ -206,11 +215,6 @@ func (c *Catalog) fitted(ctx context.Context, r reading, saved Find) (prepared, 
 	}
 	if err != nil {
 		return prepared{}, err
-	}
-	if p.asOf = d.AsOf; p.asOf == nil {
-		if p.asOf, err = asOf(ctx, c.Store, key); err != nil {
-			return prepared{}, err
-		}
 	}
 	if err := managed(ctx, d, p); err != nil {
 		return prepared{}, err
@@ -376,7 +380,7 @@ func (c *Catalog) Delete(ctx context.Context, key store.EntityKey, version int64
 			return err
 		}
 	}
-	if err := c.keepsAdmin(ctx, key.Scope.Account, prepared{stored: stored}); err != nil {
+	if err := keeps(ctx, c, key.Scope.Account, who.By, prepared{stored: stored}); err != nil {
 		return err
 	}
 	if err := c.scopes().empty(ctx, key); err != nil {

@@ -151,7 +151,7 @@ func (c *Catalog) prepareAll(ctx context.Context, set []Draft) ([]prepared, *vie
 	if err := bad.err(); err != nil || len(set) == 0 {
 		return all, v, err
 	}
-	return all, v, c.keepsAdmin(ctx, set[0].Scope.Account, all...)
+	return all, v, keeps(ctx, c, set[0].Scope.Account, set[0].By, all...)
 }
 
 // reading is a draft that has been read.

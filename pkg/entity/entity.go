@@ -15,6 +15,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/slipway-cd/slipway/pkg/access/allowlist"
 	"github.com/slipway-cd/slipway/pkg/access/rbac"
 	"github.com/slipway-cd/slipway/pkg/access/sso"
 	"github.com/slipway-cd/slipway/pkg/artifact"
@@ -70,6 +71,7 @@ type Entity struct {
 	RoleAssignment  *rbac.Assignment
 	LoginProvider   *sso.Provider
 	Destination     *audit.Destination
+	IPAllowlist     *allowlist.List
 	Variable        *ScopeVariable
 	GitOpsAgent     *gitops.Agent
 	Application     *gitops.Application
@@ -244,6 +246,8 @@ func (d *decoder) entity(v yamldoc.Value, e *Entity) {
 		e.LoginProvider = logins{d}.provider(v, e)
 	case ref.StreamingDestination:
 		e.Destination = settings{d}.streamingDestination(v, e)
+	case ref.IPAllowlist:
+		e.IPAllowlist = roles{d}.ipAllowlist(v, e)
 	case ref.Variable:
 		e.Variable = settings{d}.scopeVariable(v, e)
 	case ref.GitOpsAgent:

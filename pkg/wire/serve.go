@@ -13,6 +13,7 @@ import (
 	"log/slog"
 	"net"
 	"net/http"
+	"net/netip"
 	"os"
 	"path/filepath"
 	"runtime"
@@ -70,6 +71,10 @@ type ServeConfig struct {
 	ACME door.ACME
 	// URL is where clouds reach the server; empty: it signs no tokens for them.
 	URL string
+	// Proxies are those that are believed for whom they ask. LetAllIn also lets in whom
+	// the IP allow lists keep out.
+	Proxies  []netip.Prefix
+	LetAllIn bool
 	// NewToken makes an API token even if this isn't the first start.
 	NewToken bool
 	// EmbeddedDelegate runs a delegate in the same process.
@@ -244,7 +249,7 @@ func (m *machine) served() api.Config {
 	p := m.plane
 	return api.Config{
 		Store: m.store.Store, Catalog: p.Catalog, Files: p.Files, Launch: p.Launch, Executions: p.Executions, Tasks: p.Tasks, Ledger: p.Ledger, Issuer: p.Issuer, Triggers: p.Triggers, GitOps: p.GitOps, Login: p.Login, Stream: p.Stream,
-		Timing: p.Timing(), Now: time.Now, Log: p.Parts.Log, Version: m.cfg.Version,
+		Timing: p.Timing(), Now: time.Now, Log: p.Parts.Log, Version: m.cfg.Version, Account: plane.Account, Proxies: m.cfg.Proxies, LetAllIn: m.cfg.LetAllIn,
 		Hub: m.hub, Feed: m.changes, Intake: api.NewIntake(), Work: api.NewWork(heavyAtOnce(), memoryFull), Disk: disk(m.cfg.Data),
 	}
 }

@@ -7834,7 +7834,7 @@ export interface operations {
             };
             header?: never;
             path: {
-                kind: "organization" | "project" | "pipeline" | "service" | "environment" | "infrastructureDefinition" | "environmentGroup" | "overrides" | "serviceOverrides" | "connector" | "secret" | "variable" | "template" | "trigger" | "inputSet" | "overlayInputSet" | "userGroup" | "freeze" | "policy" | "policySet" | "user" | "serviceAccount" | "role" | "resourceGroup" | "roleAssignment" | "loginProvider" | "streamingDestination" | "gitopsAgent" | "gitopsSettings" | "gitopsCertificate" | "gitopsGpgKey" | "gitopsRepoCredentials" | "gitopsRepository" | "gitopsCluster" | "gitopsProject" | "gitopsApplicationSet" | "gitopsApplication";
+                kind: "organization" | "project" | "pipeline" | "service" | "environment" | "infrastructureDefinition" | "environmentGroup" | "overrides" | "serviceOverrides" | "connector" | "secret" | "variable" | "template" | "trigger" | "inputSet" | "overlayInputSet" | "userGroup" | "freeze" | "policy" | "policySet" | "user" | "serviceAccount" | "role" | "resourceGroup" | "roleAssignment" | "loginProvider" | "streamingDestination" | "ipAllowlist" | "gitopsAgent" | "gitopsSettings" | "gitopsCertificate" | "gitopsGpgKey" | "gitopsRepoCredentials" | "gitopsRepository" | "gitopsCluster" | "gitopsProject" | "gitopsApplicationSet" | "gitopsApplication";
             };
             cookie?: never;
         };
@@ -7872,7 +7872,7 @@ export interface operations {
             };
             header?: never;
             path: {
-                kind: "organization" | "project" | "pipeline" | "service" | "environment" | "infrastructureDefinition" | "environmentGroup" | "overrides" | "serviceOverrides" | "connector" | "secret" | "variable" | "template" | "trigger" | "inputSet" | "overlayInputSet" | "userGroup" | "freeze" | "policy" | "policySet" | "user" | "serviceAccount" | "role" | "resourceGroup" | "roleAssignment" | "loginProvider" | "streamingDestination" | "gitopsAgent" | "gitopsSettings" | "gitopsCertificate" | "gitopsGpgKey" | "gitopsRepoCredentials" | "gitopsRepository" | "gitopsCluster" | "gitopsProject" | "gitopsApplicationSet" | "gitopsApplication";
+                kind: "organization" | "project" | "pipeline" | "service" | "environment" | "infrastructureDefinition" | "environmentGroup" | "overrides" | "serviceOverrides" | "connector" | "secret" | "variable" | "template" | "trigger" | "inputSet" | "overlayInputSet" | "userGroup" | "freeze" | "policy" | "policySet" | "user" | "serviceAccount" | "role" | "resourceGroup" | "roleAssignment" | "loginProvider" | "streamingDestination" | "ipAllowlist" | "gitopsAgent" | "gitopsSettings" | "gitopsCertificate" | "gitopsGpgKey" | "gitopsRepoCredentials" | "gitopsRepository" | "gitopsCluster" | "gitopsProject" | "gitopsApplicationSet" | "gitopsApplication";
                 /** @description A template's has its version, e.g. build@v1; without one it is the stable version */
                 id: string;
             };
@@ -7914,7 +7914,7 @@ export interface operations {
             };
             header?: never;
             path: {
-                kind: "organization" | "project" | "pipeline" | "service" | "environment" | "infrastructureDefinition" | "environmentGroup" | "overrides" | "serviceOverrides" | "connector" | "secret" | "variable" | "template" | "trigger" | "inputSet" | "overlayInputSet" | "userGroup" | "freeze" | "policy" | "policySet" | "user" | "serviceAccount" | "role" | "resourceGroup" | "roleAssignment" | "loginProvider" | "streamingDestination" | "gitopsAgent" | "gitopsSettings" | "gitopsCertificate" | "gitopsGpgKey" | "gitopsRepoCredentials" | "gitopsRepository" | "gitopsCluster" | "gitopsProject" | "gitopsApplicationSet" | "gitopsApplication";
+                kind: "organization" | "project" | "pipeline" | "service" | "environment" | "infrastructureDefinition" | "environmentGroup" | "overrides" | "serviceOverrides" | "connector" | "secret" | "variable" | "template" | "trigger" | "inputSet" | "overlayInputSet" | "userGroup" | "freeze" | "policy" | "policySet" | "user" | "serviceAccount" | "role" | "resourceGroup" | "roleAssignment" | "loginProvider" | "streamingDestination" | "ipAllowlist" | "gitopsAgent" | "gitopsSettings" | "gitopsCertificate" | "gitopsGpgKey" | "gitopsRepoCredentials" | "gitopsRepository" | "gitopsCluster" | "gitopsProject" | "gitopsApplicationSet" | "gitopsApplication";
                 /** @description A template's has its version, e.g. build@v1; without one it is the stable version */
                 id: string;
             };
@@ -7956,7 +7956,7 @@ export interface operations {
             };
             header?: never;
             path: {
-                kind: "organization" | "project" | "pipeline" | "service" | "environment" | "infrastructureDefinition" | "environmentGroup" | "overrides" | "serviceOverrides" | "connector" | "secret" | "variable" | "template" | "trigger" | "inputSet" | "overlayInputSet" | "userGroup" | "freeze" | "policy" | "policySet" | "user" | "serviceAccount" | "role" | "resourceGroup" | "roleAssignment" | "loginProvider" | "streamingDestination" | "gitopsAgent" | "gitopsSettings" | "gitopsCertificate" | "gitopsGpgKey" | "gitopsRepoCredentials" | "gitopsRepository" | "gitopsCluster" | "gitopsProject" | "gitopsApplicationSet" | "gitopsApplication";
+                kind: "organization" | "project" | "pipeline" | "service" | "environment" | "infrastructureDefinition" | "environmentGroup" | "overrides" | "serviceOverrides" | "connector" | "secret" | "variable" | "template" | "trigger" | "inputSet" | "overlayInputSet" | "userGroup" | "freeze" | "policy" | "policySet" | "user" | "serviceAccount" | "role" | "resourceGroup" | "roleAssignment" | "loginProvider" | "streamingDestination" | "ipAllowlist" | "gitopsAgent" | "gitopsSettings" | "gitopsCertificate" | "gitopsGpgKey" | "gitopsRepoCredentials" | "gitopsRepository" | "gitopsCluster" | "gitopsProject" | "gitopsApplicationSet" | "gitopsApplication";
                 /** @description A template's has its version, e.g. build@v1; without one it is the stable version */
                 id: string;
             };
@@ -7996,7 +7996,7 @@ export interface operations {
             };
             header?: never;
             path: {
-                kind: "organization" | "project" | "pipeline" | "service" | "environment" | "infrastructureDefinition" | "environmentGroup" | "overrides" | "serviceOverrides" | "connector" | "secret" | "variable" | "template" | "trigger" | "inputSet" | "overlayInputSet" | "userGroup" | "freeze" | "policy" | "policySet" | "user" | "serviceAccount" | "role" | "resourceGroup" | "roleAssignment" | "loginProvider" | "streamingDestination" | "gitopsAgent" | "gitopsSettings" | "gitopsCertificate" | "gitopsGpgKey" | "gitopsRepoCredentials" | "gitopsRepository" | "gitopsCluster" | "gitopsProject" | "gitopsApplicationSet" | "gitopsApplication";
+                kind: "organization" | "project" | "pipeline" | "service" | "environment" | "infrastructureDefinition" | "environmentGroup" | "overrides" | "serviceOverrides" | "connector" | "secret" | "variable" | "template" | "trigger" | "inputSet" | "overlayInputSet" | "userGroup" | "freeze" | "policy" | "policySet" | "user" | "serviceAccount" | "role" | "resourceGroup" | "roleAssignment" | "loginProvider" | "streamingDestination" | "ipAllowlist" | "gitopsAgent" | "gitopsSettings" | "gitopsCertificate" | "gitopsGpgKey" | "gitopsRepoCredentials" | "gitopsRepository" | "gitopsCluster" | "gitopsProject" | "gitopsApplicationSet" | "gitopsApplication";
                 /** @description A template's has its version, e.g. build@v1; without one it is the stable version */
                 id: string;
             };

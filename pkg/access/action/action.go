@@ -241,7 +241,7 @@ func TypeOf(kind ref.Kind) Type {
 		return "USER"
 	case ref.ServiceAccount:
 		return "SERVICEACCOUNT"
-	case ref.LoginProvider:
+	case ref.LoginProvider, ref.IPAllowlist:
 		return "AUTHSETTING"
 	case ref.StreamingDestination:
 		return "STREAMING_DESTINATION"

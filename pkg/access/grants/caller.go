@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/slipway-cd/slipway/pkg/access/action"
+	"github.com/slipway-cd/slipway/pkg/access/allowlist"
 	"github.com/slipway-cd/slipway/pkg/access/right"
 	"github.com/slipway-cd/slipway/pkg/fault"
 	"github.com/slipway-cd/slipway/pkg/ref"
@@ -18,18 +19,23 @@ import (
 // Caller is who asks for something. All that is done for somebody is asked of
 // it, and of nothing else. Its zero value may do nothing.
 //
-// It is of one request: what it may do in a scope it finds out once.
+// It is of one request: what it may do in a scope it finds out once, all by the same
+// access version.
 type Caller struct {
 	reader *Reader
 	as     store.Identity
 	actor  string // for people
+	from   allowlist.Origin
 	asked  *asked
 }
 
-// asked are the rights that a caller has had in scopes.
+// asked are the rights that a caller has had in scopes, and what they are read of.
 type asked struct {
 	mu sync.Mutex
 	in map[ref.Scope][]right.Right
+
+	reading sync.Mutex
+	at      *known
 }
 
 // Caller is who acts as somebody.
@@ -38,7 +44,43 @@ func (r *Reader) Caller(as store.Identity, actor string) Caller {
 }
 
 // Now is the caller as of another moment: what it may do is found out anew.
-func (c Caller) Now() Caller { return c.reader.Caller(c.as, c.actor) }
+func (c Caller) Now() Caller { return c.reader.Caller(c.as, c.actor).From(c.from) }
+
+// From is the caller as one that asks from somewhere.
+func (c Caller) From(from allowlist.Origin) Caller {
+	c.from = from
+	return c
+}
+
+// Origin is where the caller asks from; nothing: it is Slipway itself that asks.
+func (c Caller) Origin() allowlist.Origin { return c.from }
+
+// Admitted refuses the caller if the account's IP allow lists keep it out.
+func (c Caller) Admitted(ctx context.Context) error {
+	if c.reader == nil || c.from == (allowlist.Origin{}) {
+		return nil
+	}
+	at, err := c.current(ctx)
+	if err != nil {
+		return err
+	}
+	return c.reader.admit(ctx, at, c.as.Within.Account, c.from)
+}
+
+// current is what is known of the caller's account, as it was when the caller first
+// asked.
+func (c Caller) current(ctx context.Context) (*known, error) {
+	c.asked.reading.Lock()
+	defer c.asked.reading.Unlock()
+	if c.asked.at != nil {
+		return c.asked.at, nil
+	}
+	at, err := c.reader.current(ctx, c.as.Within.Account)
+	if err == nil {
+		c.asked.at = at
+	}
+	return at, err
+}
 
 // Other is another principal, as such a one would ask.
 func (c Caller) Other(principal store.EntityKey, since time.Time, actor string) Caller {
@@ -73,7 +115,7 @@ func (c Caller) Rights(ctx context.Context, scope ref.Scope) ([]right.Right, err
 	if rights, known := c.asked.in[scope]; known {
 		return rights, nil
 	}
-	rights, err := c.reader.Rights(ctx, c.as, scope)
+	rights, err := c.rights(ctx, scope)
 	if err == nil {
 		c.asked.in[scope] = rights
 	}
@@ -111,7 +153,7 @@ func (c Caller) Decide(ctx context.Context, do action.Action, on right.Resource)
 	}
 	entry := c.reader.Entry(do)
 	if right.Free(entry, on) {
-		active, err := c.reader.active(ctx, c.as)
+		active, err := c.Active(ctx)
 		return right.Decision{Allowed: active}, err
 	}
 	rights, err := c.Rights(ctx, on.Scope)
@@ -125,14 +167,24 @@ func (c Caller) Decide(ctx context.Context, do action.Action, on right.Resource)
 }
 
 // Active says whether the caller is somebody who may do anything at all.
-func (c Caller) Active(ctx context.Context) (bool, error) { return c.reader.active(ctx, c.as) }
+func (c Caller) Active(ctx context.Context) (bool, error) {
+	if c.as.Principal == (store.EntityKey{}) {
+		return true, nil
+	}
+	at, err := c.current(ctx)
+	if err != nil {
+		return false, err
+	}
+	p, err := c.reader.principal(ctx, at, c.as.Principal)
+	return p.is(c.as), err
+}
 
 // Mail is the caller's address, by which groups may name it; empty: there is none.
 func (c Caller) Mail(ctx context.Context) (string, error) {
 	if c.reader == nil || c.as.Principal.Kind != ref.User {
 		return "", nil
 	}
-	at, err := c.reader.current(ctx, c.as.Within.Account)
+	at, err := c.current(ctx)
 	if err != nil {
 		return "", err
 	}

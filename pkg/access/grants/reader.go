@@ -17,6 +17,7 @@ import (
 
 	"github.com/slipway-cd/slipway/pkg/access"
 	"github.com/slipway-cd/slipway/pkg/access/action"
+	"github.com/slipway-cd/slipway/pkg/access/allowlist"
 	"github.com/slipway-cd/slipway/pkg/access/rbac"
 	"github.com/slipway-cd/slipway/pkg/access/right"
 	"github.com/slipway-cd/slipway/pkg/access/sso"
@@ -53,6 +54,7 @@ type known struct {
 	mu         sync.Mutex
 	scopes     map[ref.Scope]documents
 	principals map[store.EntityKey]principal
+	lists      *[]allowlist.List // from where requests may come; nil: nobody has asked
 }
 
 // documents are those of a scope that say who may do what.
@@ -85,16 +87,17 @@ func (p principal) isIn(g *entity.UserGroup) bool {
 	return p.user != nil && (g.Has(p.saved.Key.ID) || p.user.Email != "" && g.Has(p.user.Email))
 }
 
-// Rights are those that somebody has in a scope. They say nothing of other
+// rights are those that the caller has in a scope. They say nothing of other
 // scopes, not even of those within.
-func (r *Reader) Rights(ctx context.Context, as store.Identity, scope ref.Scope) ([]right.Right, error) {
+func (c Caller) rights(ctx context.Context, scope ref.Scope) ([]right.Right, error) {
+	as, r := c.as, c.reader
 	switch {
 	case !as.Within.Covers(scope):
 		return nil, nil
 	case as.Principal == store.EntityKey{}:
 		return []right.Right{right.Legacy(as.Within)}, nil
 	}
-	at, err := r.current(ctx, scope.Account)
+	at, err := c.current(ctx)
 	if err != nil {
 		return nil, err
 	}
@@ -117,17 +120,50 @@ func (r *Reader) Rights(ctx context.Context, as store.Identity, scope ref.Scope)
 	return p.rights(around, found), nil
 }
 
-// active says whether somebody may do anything at all.
-func (r *Reader) active(ctx context.Context, as store.Identity) (bool, error) {
-	if as.Principal == (store.EntityKey{}) {
-		return true, nil
-	}
-	at, err := r.current(ctx, as.Within.Account)
+// Admit refuses whom the IP allow lists of an account keep out.
+func (r *Reader) Admit(ctx context.Context, account string, from allowlist.Origin) error {
+	at, err := r.current(ctx, account)
 	if err != nil {
-		return false, err
+		return err
 	}
-	p, err := r.principal(ctx, at, as.Principal)
-	return p.is(as), err
+	return r.admit(ctx, at, account, from)
+}
+
+func (r *Reader) admit(ctx context.Context, at *known, account string, from allowlist.Origin) error {
+	lists, err := r.admitting(ctx, at, account)
+	if err != nil || allowlist.Admitted(lists, from) {
+		return err
+	}
+	return fault.New(fault.Forbidden, "the IP allow lists of the account don't let %s in from %s", from.Source, from.Shown())
+}
+
+// admitting are the IP allow lists of an account.
+func (r *Reader) admitting(ctx context.Context, at *known, account string) ([]allowlist.List, error) {
+	at.mu.Lock()
+	kept := at.lists
+	at.mu.Unlock()
+	if kept != nil {
+		return *kept, nil
+	}
+	lists := []allowlist.List{}
+	for saved, err := range store.All(ctx, r.entities, ref.Scope{Account: account}, ref.IPAllowlist, "") {
+		if err != nil {
+			return nil, fmt.Errorf("read from where requests may come: %w", err)
+		}
+		lists = append(lists, ListOf(saved))
+	}
+	at.mu.Lock()
+	at.lists = &lists
+	at.mu.Unlock()
+	return lists, nil
+}
+
+// ListOf reads an IP allow list as it was saved.
+func ListOf(saved store.Entity) allowlist.List {
+	if e := Decoded(saved); e != nil && e.IPAllowlist != nil {
+		return *e.IPAllowlist
+	}
+	return allowlist.Closed()
 }
 
 // rights are what the documents of scopes come to for a principal.

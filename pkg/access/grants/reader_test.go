@@ -2,6 +2,7 @@ package grants_test
 
 import (
 	"context"
+	"net/netip"
 	"path/filepath"
 	"strings"
 	"sync/atomic"
@@ -9,6 +10,7 @@ import (
 	"time"
 
 	"github.com/slipway-cd/slipway/pkg/access/action"
+	"github.com/slipway-cd/slipway/pkg/access/allowlist"
 	"github.com/slipway-cd/slipway/pkg/access/grants"
 	"github.com/slipway-cd/slipway/pkg/access/right"
 	"github.com/slipway-cd/slipway/pkg/audit"
@@ -177,6 +179,49 @@ func TestWhatAskingCosts(t *testing.T) {
 	ask(1, 0)
 	b.save(web, ref.Role, "r", "name: r, permissions: [core_pipeline_view]")
 	ask(1, 2+3*4)
+}
+
+// TestWhatAnIPAllowlistCosts: nothing beside what is read for everybody who asks, however
+// much that one asks; of a token that is nobody's the one read.
+func TestWhatAnIPAllowlistCosts(t *testing.T) {
+	t.Parallel()
+	b := setup(t)
+	b.save(account, ref.User, "ada", "name: Ada, email: ada@example.com")
+	b.save(account, ref.IPAllowlist, "office", "name: Office, ipAddress: 203.0.113.0/24")
+	office, elsewhere := netip.MustParseAddr("203.0.113.7"), netip.MustParseAddr("198.51.100.7")
+	ask := func(who grants.Caller, at netip.Addr, in bool, others int64) {
+		t.Helper()
+		b.store.versions.Store(0)
+		b.store.others.Store(0)
+		who = who.From(allowlist.Origin{Address: at, Source: allowlist.API})
+		if err := who.Admitted(t.Context()); in != (err == nil) || err != nil && !fault.Is(err, fault.Forbidden) {
+			t.Errorf("from %s: %v; want let in: %v", at, err, in)
+		}
+		for _, scope := range []ref.Scope{web, shop, org} {
+			if _, err := who.Decide(t.Context(), action.PipelineRun, right.Resource{Scope: scope, ID: "p"}); err != nil {
+				t.Error(err)
+			}
+		}
+		if _, err := who.Active(t.Context()); err != nil {
+			t.Error(err)
+		}
+		if _, err := who.Mail(t.Context()); err != nil {
+			t.Error(err)
+		}
+		if v, o := b.store.versions.Load(), b.store.others.Load(); v != 1 || o != others {
+			t.Errorf("%d versions and %d others were read; want 1 and %d", v, o, others)
+		}
+	}
+	nobodys := b.reader.Caller(store.Identity{Within: account}, "x")
+	ask(nobodys, office, true, 1) // the lists
+	ask(b.reader.Caller(store.Identity{Within: account}, "x"), elsewhere, false, 0)
+	ask(b.ada(account), office, true, 2+4*4) // and what is hers, in four scopes
+	ask(b.ada(account), elsewhere, false, 0)
+	ask(nobodys.Now(), office, true, 0)
+	b.save(account, ref.IPAllowlist, "office", "name: Office, enabled: false, ipAddress: 203.0.113.0/24")
+	ask(nobodys.Now(), elsewhere, true, 1)
+	b.save(account, ref.IPAllowlist, "office", "name: Office, ipAddress: nowhere") // which no Slipway saves
+	ask(nobodys.Now(), office, false, 1)
 }
 
 func TestNobodyGivesWhatIsNotTheirs(t *testing.T) {
