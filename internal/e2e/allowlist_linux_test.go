@@ -17,6 +17,7 @@ func TestIPAllowlists(t *testing.T) {
 }
 
 func ipAllowlists(t *testing.T, start func(testing.TB) *e2e.Server) {
+	t.Helper()
 	s := start(t)
 	from := func(address, path string) int {
 		t.Helper()

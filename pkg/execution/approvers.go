@@ -5,6 +5,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/slipway-cd/slipway/pkg/access/grants"
 	"github.com/slipway-cd/slipway/pkg/fault"
 	"github.com/slipway-cd/slipway/pkg/plan"
 	"github.com/slipway-cd/slipway/pkg/ref"
@@ -23,6 +24,26 @@ type Person struct {
 // is says whether a text means the person. Case says nothing.
 func (p Person) is(text string) bool {
 	return strings.EqualFold(text, p.Name) || p.Mail != "" && strings.EqualFold(text, p.Mail)
+}
+
+// named is who has a name and shows no token. The user of that name, if there is one, has
+// a mail address, by which an approval may refuse that one, too.
+func (s *Service) named(ctx context.Context, account, name string) (Person, error) {
+	if ref.CheckID(ref.User, name) != nil {
+		return Person{Name: name}, nil
+	}
+	saved, err := s.Store.Entity(ctx, store.EntityKey{Scope: ref.Scope{Account: account}, Kind: ref.User, ID: name})
+	if fault.Is(err, fault.NotFound) {
+		return Person{Name: name}, nil
+	}
+	if err != nil {
+		return Person{}, err
+	}
+	e := grants.Decoded(saved)
+	if e == nil || e.User == nil || e.User.Disabled {
+		return Person{}, fault.New(fault.Forbidden, "the user %s is disabled, and may not answer this approval", name)
+	}
+	return Person{Name: name, Mail: e.User.Email}, nil
 }
 
 // mayAnswer says whether a person may answer an approval

@@ -139,7 +139,7 @@ func (s *Service) count(node plan.NodeID, st *plan.State, a ApprovalAnswer) (boo
 	if err != nil {
 		return false, err
 	}
-	ap.Activities = slices.DeleteFunc(slices.Clone(ap.Activities), func(x plan.ApprovalActivity) bool { return x.User == a.By.Actor })
+	ap.Activities = slices.DeleteFunc(slices.Clone(ap.Activities), func(x plan.ApprovalActivity) bool { return strings.EqualFold(x.User, a.By.Actor) })
 	ap.Activities = append(ap.Activities, plan.ApprovalActivity{
 		User: a.By.Actor, Action: a.Action, Comments: a.Comments, Inputs: inputs, At: s.Now(), Link: a.link,
 	})

@@ -57,7 +57,11 @@ func (s *Service) MakeLink(ctx context.Context, r LinkRequest) (text string, exp
 		if err := asks(r.Node, st); err != nil {
 			return false, err
 		}
-		if err := s.mayAnswer(ctx, e, *st.Approval, Person{Name: r.Approver}); err != nil {
+		who, err := s.named(ctx, e.Scope.Account, r.Approver)
+		if err == nil {
+			err = s.mayAnswer(ctx, e, *st.Approval, who)
+		}
+		if err != nil {
 			return false, err
 		}
 		ap := *st.Approval
@@ -123,7 +127,11 @@ func (s *Service) AnswerLink(ctx context.Context, text string, a ApprovalAnswer)
 	if err != nil {
 		return err
 	}
-	a.By.Actor, a.Digest, a.link = shown.Link.Approver, c.Digest, shown.Link.MadeBy
+	who, err := s.named(ctx, c.Account, shown.Link.Approver)
+	if err != nil {
+		return err
+	}
+	a.By.Actor, a.Mail, a.Digest, a.link = who.Name, who.Mail, c.Digest, shown.Link.MadeBy
 	return s.approve(ctx, c.Execution, c.Node, a, func(st *plan.State) error {
 		link, err := usable(c, st)
 		if err != nil {
