@@ -145,6 +145,23 @@ func TestDeploysAndRollsBack(t *testing.T) {
 	}
 }
 
+// A template of SAM has a transform, which CloudFormation wants acknowledged of who
+// makes no change set.
+func TestRollsBackTransforms(t *testing.T) {
+	t.Parallel()
+	w := testaws.NewWorld(t)
+	of := func(seconds string) map[string]string {
+		return map[string]string{"template.json": strings.Replace(queue("Queue", seconds), "{", `{"Transform": "AWS::Serverless-2016-10-31", `, 1)}
+	}
+	begin(t, w, of("30")).sam(lane.OpDeploy, task.Succeeded)
+	s := begin(t, w, of("60"))
+	s.sam(lane.OpDeploy, task.Succeeded)
+	s.sam(lane.OpRollback, task.Succeeded)
+	if status, doc := s.Stack("app"); !strings.Contains(doc, `"VisibilityTimeout": 30`) {
+		t.Errorf("the stack is %s and has %s", status, doc)
+	}
+}
+
 // What CloudFormation rolls back needs no rollback, and the log says why it did.
 func TestRolledBackByItself(t *testing.T) {
 	t.Parallel()

@@ -182,6 +182,11 @@ func (j *job) update(ctx context.Context, b, is before, id string) error {
 	for _, c := range b.Capabilities {
 		in.Capabilities = append(in.Capabilities, types.Capability(c))
 	}
+	// The transform of SAM has to be acknowledged where no change set shows what comes
+	// of it; sam makes one, and needn't.
+	if !slices.Contains(in.Capabilities, types.CapabilityCapabilityAutoExpand) {
+		in.Capabilities = append(in.Capabilities, types.CapabilityCapabilityAutoExpand)
+	}
 	if b.Role != "" {
 		in.RoleARN = &b.Role
 	}
