@@ -24,6 +24,8 @@ type Command struct {
 	Args []string
 	// Before is a script that is run in the same shell before the program.
 	Before string
+	// Script is what is run in place of a program, by a Shell.
+	Script, Shell string
 	// Dir is where it runs, below the workspace.
 	Dir string
 	// Env is its environment besides that of all programs.
@@ -45,21 +47,12 @@ const interruption = 30 * time.Second
 // context's cause is the error; but where the lease is lost it goes on. Who runs
 // the same again, for the same attempt, finds the first run, and all of its log.
 func (s *Sessions) Run(ctx context.Context, id string, a task.Assignment, c Command) (session.Exit, error) {
-	home := filepath.Join(s.Workspace(id), ".home")
-	temporary := filepath.Join(s.dir(id), "tmp")
-	for _, dir := range []string{home, temporary} {
-		if err := os.MkdirAll(dir, 0o700); err != nil {
-			return session.Exit{}, Gone(id, err)
-		}
+	start, err := s.start(id, a, c)
+	if err != nil {
+		return session.Exit{}, err
 	}
-	start := session.Start{
-		Args: c.Args, Dir: c.Dir, Env: slices.Concat(s.Base(), []string{"HOME=" + home, "TMPDIR=" + temporary, "CI=1"}, c.Env), Interrupt: true,
-		Seconds: int(a.Timeout/time.Second) + 60, Grace: int(interruption / time.Second), Fence: a.Fence,
-	}
-	if c.Before != "" {
-		start.Script, start.Shell = "set -e\n"+c.Before+"\nexec \"$@\"\n", "sh"
-	}
-	r := run{client: s.Client(id), id: id, step: session.Step(a.Node + " " + c.Part), attempt: a.Attempt, fence: a.Fence}
+	start.Seconds = int(a.Timeout/time.Second) + 60
+	r := s.run(id, a, c)
 	ctx, stop := s.limited(ctx, id)
 	defer stop()
 	if c.Lends != nil {
@@ -77,6 +70,29 @@ func (s *Sessions) Run(ctx context.Context, id string, a task.Assignment, c Comm
 		return exit, err
 	}
 	return exit, s.fits(id)
+}
+
+// start is how a host starts a command.
+func (s *Sessions) start(id string, a task.Assignment, c Command) (session.Start, error) {
+	home := filepath.Join(s.Workspace(id), ".home")
+	temporary := filepath.Join(s.dir(id), "tmp")
+	for _, dir := range []string{home, temporary} {
+		if err := os.MkdirAll(dir, 0o700); err != nil {
+			return session.Start{}, Gone(id, err)
+		}
+	}
+	start := session.Start{
+		Args: c.Args, Dir: c.Dir, Env: slices.Concat(s.Base(), []string{"HOME=" + home, "TMPDIR=" + temporary, "CI=1"}, c.Env), Interrupt: true,
+		Grace: int(interruption / time.Second), Fence: a.Fence, Script: c.Script, Shell: c.Shell,
+	}
+	if c.Before != "" {
+		start.Script, start.Shell = "set -e\n"+c.Before+"\nexec \"$@\"\n", "sh"
+	}
+	return start, nil
+}
+
+func (s *Sessions) run(id string, a task.Assignment, c Command) run {
+	return run{client: s.Client(id), id: id, step: session.Step(a.Node + " " + c.Part), attempt: a.Attempt, fence: a.Fence}
 }
 
 // Gone is the error of a session that isn't there any more.
@@ -183,21 +199,7 @@ func (r run) follow(ctx context.Context, c Command) (session.Exit, error) {
 		_ = r.client.Cancel(reading, r.step, r.attempt, session.Stop{Fence: r.fence}) // the host's own time ends it else
 		time.AfterFunc(interruption+10*time.Second, stop)
 	})()
-	state, err := r.client.Follow(reading, r.step, r.attempt, func(l session.Log) error {
-		if l.Dropped > 0 {
-			fmt.Fprintf(c.Err, "... %d bytes of the log were dropped here: it is longer than %d ...\n", l.Dropped, session.MaxLog)
-		}
-		for _, f := range l.Frames {
-			w := c.Out
-			if f.Stream == 2 {
-				w = c.Err
-			}
-			if _, err := w.Write(f.Bytes); err != nil {
-				return fmt.Errorf("write the log: %w", err)
-			}
-		}
-		return nil
-	})
+	state, err := r.client.Follow(reading, r.step, r.attempt, c.log)
 	switch {
 	case ctx.Err() != nil:
 		return session.Exit{}, context.Cause(ctx)
@@ -209,4 +211,21 @@ func (r run) follow(ctx context.Context, c Command) (session.Exit, error) {
 		return session.Exit{}, errors.New("the session says that a command has ended, and not how")
 	}
 	return *state.Exit, nil
+}
+
+// log writes a part of the command's log.
+func (c Command) log(l session.Log) error {
+	if l.Dropped > 0 {
+		fmt.Fprintf(c.Err, "... %d bytes of the log were dropped here: it is longer than %d ...\n", l.Dropped, session.MaxLog)
+	}
+	for _, f := range l.Frames {
+		w := c.Out
+		if f.Stream == 2 {
+			w = c.Err
+		}
+		if _, err := w.Write(f.Bytes); err != nil {
+			return fmt.Errorf("write the log: %w", err)
+		}
+	}
+	return nil
 }

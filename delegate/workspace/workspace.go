@@ -53,10 +53,13 @@ type Call struct {
 // ends it with another exit code than 0 is its error.
 func (t *Tool) Run(ctx context.Context, dir string, args ...string) error {
 	exit, err := t.Try(ctx, dir, io.Discard, args...)
-	if err != nil {
-		return err
+	if err == nil {
+		err = ended(args, exit)
 	}
-	return ended(args, exit)
+	if err != nil {
+		t.missing(ctx)
+	}
+	return err
 }
 
 // ended is the error of a program that has ended with another exit code than 0.
@@ -93,6 +96,9 @@ func (t *Tool) Do(ctx context.Context, c Call) error {
 	}
 	if err != nil && c.Quiet {
 		t.Say("$ %s\n%s", strings.Join(c.Args, " "), said.String())
+	}
+	if err != nil {
+		t.missing(ctx)
 	}
 	return err
 }

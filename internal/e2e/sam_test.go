@@ -240,6 +240,46 @@ func TestSAMDeploysAndRollsBack(t *testing.T) {
 	})
 }
 
+// TestAProgramRunsBesideSteps: what a step Background begins serves those after it, knows
+// secrets that no log has, and ends with its group.
+func TestAProgramRunsBesideSteps(t *testing.T) {
+	t.Parallel()
+	onEveryHost(t, func(t *testing.T, start func(testing.TB) *e2e.Server) {
+		t.Helper()
+		s, w, cache := start(t), testaws.NewWorld(t), t.TempDir()
+		machineOf(t, s, w, cache)
+		applySAM(t, s)
+		s.Apply(t, "secret: {identifier: key, name: key, orgIdentifier: default, projectIdentifier: default_project, type: SecretText, spec: {secretManagerIdentifier: harnessSecretManager, valueType: Inline, value: hush-key}}")
+		ended := filepath.Join(t.TempDir(), "ended")
+		const build = "                    - step: {identifier: build,"
+		s.Apply(t, strings.Replace(samPipeline, build, `                    - step:
+                        identifier: beside
+                        name: Beside
+                        type: Background
+                        spec:
+                          shell: Bash
+                          command: |
+                            trap 'echo "$KEY" > `+ended+`; exit 0' TERM
+                            echo "the key is $KEY"
+                            until [ -e never ]; do date > beat; sleep 0.1; done
+                          envVariables: {KEY: <+secrets.getValue("key")>}
+`+build, 1))
+		e := finish(t, s, s.Begin(t, "sam", map[string]string{
+			"variables.script": "true", "variables.before": `rm -f ../../beat; until [ -e ../../beat ]; do sleep 0.1; done`,
+		}))
+		if e.Status != "Success" {
+			t.Fatalf("it is %s: %s\n%s", e.Status, e.Message, logOf(t, s, e.ID, e.Root.Find("beside")))
+		}
+		if log := logOf(t, s, e.ID, e.Root.Find("beside")); strings.Contains(log, "hush-key") || !strings.Contains(log, "the key is ") {
+			t.Errorf("the log has\n%s", log)
+		}
+		noSessions(t, cache)
+		if text, err := os.ReadFile(ended); err != nil || string(text) != "hush-key\n" {
+			t.Errorf("when its group ends the program says %q, %v", text, err)
+		}
+	})
+}
+
 // samValues makes the service of examples/sam one with layers of values.
 const samValues = `service:
   identifier: websam

@@ -21,6 +21,7 @@ import (
 	"github.com/slipway-cd/slipway/pkg/provisioner/cloudformation"
 	"github.com/slipway-cd/slipway/pkg/ref"
 	"github.com/slipway-cd/slipway/pkg/step"
+	"github.com/slipway-cd/slipway/pkg/step/background"
 	"github.com/slipway-cd/slipway/pkg/step/bamboobuild"
 	"github.com/slipway-cd/slipway/pkg/step/barrier"
 	"github.com/slipway-cd/slipway/pkg/step/chart"
@@ -116,6 +117,7 @@ func Connectors() connector.Types {
 // Steps lists every step type.
 func Steps() step.Types {
 	all := step.Types{
+		background.Type(),
 		barrier.Type(),
 		customapproval.Type(),
 		downloadawss3.Type(),

@@ -19,7 +19,7 @@ func harnessStep(name string) bool { return slices.Contains(splitSteps(), name) 
 // known.
 func instead(name string) string {
 	switch name {
-	case "Container", "Run", "Plugin", "Background":
+	case "Container", "Run", "Plugin":
 		return ": no containers are run for steps; a ShellScript step runs with the tools that its delegate has"
 	}
 	return ""

@@ -225,14 +225,15 @@ func Bring(in step.In, d Download, more ...string) (step.Action, error) {
 	return step.Action{Task: &step.Task{Kind: Kind, Payload: w, Selectors: slices.Concat(in.Selectors, more), Machine: in.Session.Machine}}, nil
 }
 
-// Kinds are those of the tasks that bring files.
+// Kinds are those of the tasks that bring files, and of those that begin programs.
 func Kinds() swimlane.Kinds {
-	return swimlane.Kinds{{Name: Kind, Fetched: swimlane.Fetching(func(d *Download) swimlane.Fetched {
+	bring := swimlane.Fetching(func(d *Download) swimlane.Fetched {
 		var out swimlane.Fetched
 		for _, m := range d.Manifests {
 			out.Files = out.Files || m.Store.Fetched()
 			out.Stored = append(out.Stored, m.Store.Stored()...)
 		}
 		return out
-	})}}
+	})
+	return swimlane.Kinds{{Name: Kind, Fetched: bring}, {Name: KindBackground, Fetched: swimlane.FetchesNothing}}
 }
