@@ -450,6 +450,10 @@ func (s *steering) tree(ctx context.Context, id string, part execution.Part) (Ex
 	if err != nil {
 		return ExecutionTree{}, err
 	}
+	return treeOf(t)
+}
+
+func treeOf(t execution.Tree) (ExecutionTree, error) {
 	e, err := executionOf(t.Execution)
 	e.Status = t.Status
 	out := ExecutionTree{Execution: e, Root: t.Root}

@@ -73,16 +73,19 @@ func (s *Server) watching() {
 
 func (s *steering) watchExecution(ctx context.Context, in *OfExecution) (*huma.StreamResponse, error) {
 	changed, stop := s.Feed.Follow(in.ID)
-	tree, err := s.look(ctx, in.ID)
+	watcher := s.Executions.Watch(in.ID)
+	tree, err := s.look(ctx, watcher)
 	if err != nil {
+		watcher.Close()
 		stop()
 		return nil, err
 	}
 	return &huma.StreamResponse{Body: func(hc huma.Context) {
 		defer stop()
+		defer watcher.Close()
 		_, w := humago.Unwrap(hc)
 		stream := eventStream{w: w, control: http.NewResponseController(w)}
-		if err := s.follow(ctx, &stream, tree, changed); err != nil && ctx.Err() == nil {
+		if err := s.follow(ctx, &stream, watcher, tree, changed); err != nil && ctx.Err() == nil {
 			s.Log.WarnContext(ctx, "a watched execution's stream broke", "execution", in.ID, "error", err)
 		}
 	}}, nil
@@ -90,7 +93,7 @@ func (s *steering) watchExecution(ctx context.Context, in *OfExecution) (*huma.S
 
 // follow sends the tree and then what changes, until the execution ends or the
 // caller's token is revoked.
-func (s *steering) follow(ctx context.Context, stream *eventStream, tree ExecutionTree, changed <-chan struct{}) error {
+func (s *steering) follow(ctx context.Context, stream *eventStream, watcher *execution.Watcher, tree ExecutionTree, changed <-chan struct{}) error {
 	scope := ref.Scope{Account: caller(ctx).Scope.Account, Org: tree.Org, Project: tree.Project}
 	seen, _ := sightings{}.look(tree.Root)
 	if err := stream.open(EventTree, tree); err != nil {
@@ -117,7 +120,7 @@ func (s *steering) follow(ctx context.Context, stream *eventStream, tree Executi
 		}
 		begun := time.Now()
 		var err error
-		if tree, err = s.look(ctx, tree.ID); err != nil {
+		if tree, err = s.look(ctx, watcher); err != nil {
 			return err
 		}
 		rested = time.Now().Add(min(watchRest*time.Since(begun), watchPeriod))
@@ -138,13 +141,17 @@ func (s *steering) follow(ctx context.Context, stream *eventStream, tree Executi
 }
 
 // look reads an execution in the turn of its watcher's project.
-func (s *steering) look(ctx context.Context, id string) (ExecutionTree, error) {
+func (s *steering) look(ctx context.Context, watcher *execution.Watcher) (ExecutionTree, error) {
 	leave, err := s.Work.enter(ctx)
 	if err != nil {
 		return ExecutionTree{}, err
 	}
 	defer leave()
-	return s.tree(ctx, id, execution.Part{})
+	t, err := watcher.Describe(ctx, execution.Part{})
+	if err != nil {
+		return ExecutionTree{}, err
+	}
+	return treeOf(t)
 }
 
 // await waits for the next look at an execution, which isn't before rested; false

@@ -37,6 +37,7 @@ func light() map[string]string {
 		"Tasks.FreshToken":     own,
 		"Tasks.Goodbye":        own,
 		"Tasks.Heartbeat":      own,
+		"Executions.Watch":     "reads nothing yet; each look takes a turn",
 		"Tasks.KeepCheckpoint": own,
 		"Tasks.KeepProvision":  own,
 		"Tasks.Provisions":     own,

@@ -150,7 +150,7 @@ func claiming(t *testing.T, runner error) (*Tasks, *moody, *bells) {
 	}), master, rung
 }
 
-func must(t *testing.T, err error) {
+func must(t testing.TB, err error) {
 	t.Helper()
 	if err != nil {
 		t.Fatal(err)

@@ -49,7 +49,20 @@ type TreeNode struct {
 // Describe reads an execution with as many of the wanted nodes as an answer
 // has room for.
 func (s *Service) Describe(ctx context.Context, id string, part Part) (Tree, error) {
-	t, err := s.whole(ctx, id)
+	return s.describe(ctx, id, part, s.states)
+}
+
+// states reads what has become of an execution's nodes.
+func (s *Service) states(ctx context.Context, id string) (map[plan.NodeID]plan.State, error) {
+	nodes, err := s.Store.AllNodes(ctx, id)
+	return store.States(nodes), err
+}
+
+// reading gives what has become of an execution's nodes.
+type reading func(ctx context.Context, id string) (map[plan.NodeID]plan.State, error)
+
+func (s *Service) describe(ctx context.Context, id string, part Part, read reading) (Tree, error) {
+	t, err := s.whole(ctx, id, read)
 	if err != nil {
 		return Tree{}, err
 	}
@@ -68,7 +81,7 @@ func (s *Service) Describe(ctx context.Context, id string, part Part) (Tree, err
 }
 
 // whole reads an execution with all its nodes.
-func (s *Service) whole(ctx context.Context, id string) (Tree, error) {
+func (s *Service) whole(ctx context.Context, id string, read reading) (Tree, error) {
 	e, err := s.Store.Execution(ctx, id)
 	if err != nil {
 		return Tree{}, err
@@ -77,11 +90,11 @@ func (s *Service) whole(ctx context.Context, id string) (Tree, error) {
 	if err != nil {
 		return Tree{}, err
 	}
-	nodes, err := s.Store.AllNodes(ctx, id)
+	states, err := read(ctx, id)
 	if err != nil {
 		return Tree{}, err
 	}
-	t := Tree{Execution: e, Status: e.Status, Root: treeOf(id, p, p.Root, store.States(nodes)), Templates: p.Templates}
+	t := Tree{Execution: e, Status: e.Status, Root: treeOf(id, p, p.Root, states), Templates: p.Templates}
 	if e.Status.Terminal() {
 		return t, nil
 	}
@@ -128,7 +141,7 @@ func (s *Service) mirror(ctx context.Context, n *TreeNode) error {
 	if n.Child == "" || n.Status != plan.Running {
 		return nil
 	}
-	child, err := s.whole(ctx, n.Child)
+	child, err := s.whole(ctx, n.Child, s.states)
 	if fault.Is(err, fault.NotFound) { // it is about to start
 		return nil
 	}

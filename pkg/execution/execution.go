@@ -10,6 +10,7 @@ import (
 	"cmp"
 	"context"
 	"fmt"
+	"sync/atomic"
 	"time"
 
 	"github.com/slipway-cd/slipway/pkg/audit"
@@ -36,7 +37,11 @@ type Config struct {
 }
 
 // Service holds the use cases of people.
-type Service struct{ Config }
+type Service struct {
+	Config
+
+	watched atomic.Int64 // how many nodes' states its watchers keep
+}
 
 // New makes a Service.
 func New(cfg Config) *Service { return &Service{Config: cfg} }

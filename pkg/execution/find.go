@@ -23,7 +23,7 @@ func (s *Service) FindNode(ctx context.Context, id, name string) (*TreeNode, err
 	if n != nil {
 		return n, s.markWaiting(ctx, id, n)
 	}
-	t, err := s.whole(ctx, id)
+	t, err := s.whole(ctx, id, s.states)
 	if err != nil {
 		return nil, err
 	}

@@ -38,7 +38,7 @@ func (w *watched) Task(ctx context.Context, id task.ID) (store.Task, error) {
 
 // wide is a running execution x1 with stages of so many steps each, which all
 // have a record.
-func wide(t *testing.T, stages, steps int, state plan.State) (*Service, *watched) {
+func wide(t testing.TB, stages, steps int, state plan.State) (*Service, *watched) {
 	t.Helper()
 	kept := setup(t)
 	root := &plan.Node{ID: "pipeline", Kind: plan.KindPipeline, Identifier: "p"}

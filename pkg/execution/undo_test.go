@@ -38,7 +38,7 @@ func serviceOn(s store.Store, now func() time.Time, runner statemachine.Runner) 
 }
 
 // setup opens a real store.
-func setup(t *testing.T) store.Store {
+func setup(t testing.TB) store.Store {
 	t.Helper()
 	db, err := sqlitedb.Open(t.Context(), filepath.Join(t.TempDir(), "test.db"))
 	must(t, err)

@@ -352,6 +352,9 @@ type Executions interface {
 	Nodes(ctx context.Context, execution string, ids ...plan.NodeID) ([]Node, error)
 	// AllNodes reads every node record of an execution, for people. AP-11
 	AllNodes(ctx context.Context, execution string) ([]Node, error)
+	// ChangedNodes is AllNodes without those that have the given version still, for
+	// whoever looks again and again: what hasn't changed isn't decoded. AP-99
+	ChangedNodes(ctx context.Context, execution string, have map[plan.NodeID]int64) ([]Node, error)
 	// CommitExecution applies the changes, all or none; fault.StaleVersion if
 	// one of them was made from an old version, fault.TooLarge if the nodes that
 	// it opens or the outputs that it keeps are too many. AP-12

@@ -36,12 +36,19 @@ func (s executions) Nodes(ctx context.Context, execution string, ids ...plan.Nod
 
 // AllNodes reads every node record of an execution.
 func (s executions) AllNodes(ctx context.Context, execution string) ([]store.Node, error) {
+	return s.ChangedNodes(ctx, execution, nil)
+}
+
+// ChangedNodes reads the node records of an execution but those that have the
+// given version still, of which no body is fetched.
+func (s executions) ChangedNodes(ctx context.Context, execution string, have map[plan.NodeID]int64) ([]store.Node, error) {
 	found, err := s.table.query(ctx, query{
 		pk: executionPK(execution), sk: "begins_with(sk, :node)", values: item{":node": str(nodePrefix)},
 	})
 	if err != nil {
 		return nil, err
 	}
+	found = slices.DeleteFunc(found, func(it item) bool { return have[plan.NodeID(text(it, "node"))] == number(it, "version") })
 	return decodeAll(ctx, s.table.bodies, found, readNode)
 }
 

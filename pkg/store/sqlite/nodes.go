@@ -15,6 +15,10 @@ import (
 // could do more; every store refuses the same.
 const maxNodes = 90
 
+// selectNodes reads those of an execution that a JSON list names.
+const selectNodes = `SELECT execution, id, version, state FROM node
+	WHERE execution = ? AND id IN (SELECT value FROM json_each(?))`
+
 // nodeRow is a node as it is stored.
 type nodeRow struct {
 	execution string
@@ -63,8 +67,7 @@ func (s executions) Nodes(ctx context.Context, execution string, ids ...plan.Nod
 		return nil, fmt.Errorf("encode node ids: %w", err)
 	}
 	return read(ctx, s.db, func(tx *sqlitedb.Tx) ([]store.Node, error) {
-		return rows(tx, scanNode, `SELECT execution, id, version, state FROM node
-			WHERE execution = ? AND id IN (SELECT value FROM json_each(?))`, execution, string(list))
+		return rows(tx, scanNode, selectNodes, execution, string(list))
 	})
 }
 
@@ -75,6 +78,40 @@ func (s executions) AllNodes(ctx context.Context, execution string) ([]store.Nod
 	}
 	return read(ctx, s.db, func(tx *sqlitedb.Tx) ([]store.Node, error) {
 		return rows(tx, scanNode, `SELECT execution, id, version, state FROM node WHERE execution = ? ORDER BY id`, execution)
+	})
+}
+
+// ChangedNodes reads the node records of an execution but those that have the
+// given version still.
+func (s executions) ChangedNodes(ctx context.Context, execution string, have map[plan.NodeID]int64) ([]store.Node, error) {
+	if kept, known := s.recent.changedNodes(execution, have); known {
+		return decodeNodes(kept)
+	}
+	if len(have) == 0 {
+		return s.AllNodes(ctx, execution)
+	}
+	return read(ctx, s.db, func(tx *sqlitedb.Tx) ([]store.Node, error) {
+		all, err := rows(tx, func(row scanner) (r nodeRow, err error) {
+			err = row.Scan(&r.id, &r.version)
+			return r, err
+		}, `SELECT id, version FROM node WHERE execution = ?`, execution)
+		if err != nil {
+			return nil, err
+		}
+		changed := []plan.NodeID{}
+		for _, r := range all {
+			if have[r.id] != r.version {
+				changed = append(changed, r.id)
+			}
+		}
+		if len(changed) == 0 {
+			return nil, nil
+		}
+		list, err := json.Marshal(changed)
+		if err != nil {
+			return nil, fmt.Errorf("encode node ids: %w", err)
+		}
+		return rows(tx, scanNode, selectNodes, execution, string(list))
 	})
 }
 

@@ -123,6 +123,23 @@ func (r *recentRuns) allNodes(execution string) (rows []nodeRow, known bool) {
 	return rows, true
 }
 
+// changedNodes gives those of an execution's nodes that don't have the given
+// version.
+func (r *recentRuns) changedNodes(execution string, have map[plan.NodeID]int64) (rows []nodeRow, known bool) {
+	r.mu.RLock()
+	defer r.mu.RUnlock()
+	x, ok := r.runs.get(execution)
+	if !ok {
+		return nil, false
+	}
+	for id, n := range x.nodes {
+		if have[id] != n.version {
+			rows = append(rows, n)
+		}
+	}
+	return rows, true
+}
+
 // recentTasks are tasks, and which of all are open.
 type recentTasks struct {
 	mu    sync.RWMutex

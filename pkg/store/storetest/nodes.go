@@ -17,6 +17,7 @@ func nodeCases() []testCase {
 		{"a committed node is read as it was", nodeAsItWas},
 		{"the named nodes are read and no others", readNodes},
 		{"a commit is all or nothing", commitAllOrNothing},
+		{"of nodes that are known only those that have changed are read", changedNodes},
 		{"one of many first writes of a node wins", raceNewNode},
 		{"one of many commits of one version wins", raceCommitNodes},
 		{"commits of different nodes don't disturb each other", commitApart},
@@ -172,6 +173,32 @@ func nodesApart(b *bench) {
 	none, err := b.Store.AllNodes(b.ctx(), b.id("none"))
 	b.ok(err)
 	same(b, "nodes of an execution that isn't there", nil, none)
+}
+
+func changedNodes(b *bench) {
+	b.commit(b.node("a", plan.Running), b.node("b", plan.Running))
+	changed := func(have map[plan.NodeID]int64) []plan.NodeID {
+		list, err := b.Store.ChangedNodes(b.ctx(), b.id("x1"), have)
+		b.ok(err)
+		var ids []plan.NodeID
+		for _, n := range list {
+			same(b, "the node", b.nodes()[n.ID], n)
+			ids = append(ids, n.ID)
+		}
+		slices.Sort(ids)
+		return ids
+	}
+	same(b, "of none that is known", []plan.NodeID{"a", "b"}, changed(nil))
+	have := map[plan.NodeID]int64{"a": 1, "b": 1}
+	same(b, "of all as they are", nil, changed(have))
+	n := b.node("b", plan.Success)
+	n.Version = 1
+	b.commit(n, b.node("c", plan.Running))
+	same(b, "after a change and a new one", []plan.NodeID{"b", "c"}, changed(have))
+	same(b, "of a version that isn't there", []plan.NodeID{"a", "b", "c"}, changed(map[plan.NodeID]int64{"a": 9, "b": 1}))
+	none, err := b.Store.ChangedNodes(b.ctx(), b.id("none"), have)
+	b.ok(err)
+	same(b, "of an execution that isn't there", nil, none)
 }
 
 func openNodes(b *bench) {
