@@ -67,7 +67,7 @@ func clientOf(remote string, forwarded []string, proxies []netip.Prefix) netip.A
 }
 
 // parseAddress reads an address, which some proxies write with a port. What is none is
-// nobody'g.
+// nobody's.
 func parseAddress(text string) netip.Addr {
 	at, err := netip.ParseAddr(text)
 	if err != nil {
