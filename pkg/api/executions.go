@@ -345,7 +345,10 @@ func (s *steering) awaitEnd(ctx context.Context, id string, most time.Duration) 
 			return ctx.Err()
 		}
 	}
-	return access.Recheck(ctx, s.Store.Keys, caller(ctx), s.Now())
+	if err := access.Recheck(ctx, s.Store.Keys, caller(ctx), s.Now()); err != nil {
+		return err
+	}
+	return asker(ctx).Now().Admitted(ctx)
 }
 
 func (s *steering) abortExecution(ctx context.Context, in *OfExecution) (*executionAnswer, error) {

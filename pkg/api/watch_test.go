@@ -8,6 +8,7 @@ import (
 	"testing"
 
 	"github.com/slipway-cd/slipway/pkg/api"
+	"github.com/slipway-cd/slipway/pkg/apiclient"
 	"github.com/slipway-cd/slipway/pkg/plan"
 	"github.com/slipway-cd/slipway/pkg/task"
 	"github.com/slipway-cd/slipway/pkg/task/protocol"
@@ -25,11 +26,19 @@ func (c *control) stream(id string) func() (event, bool) {
 
 func (c *control) streamAs(token, id string) func() (event, bool) {
 	c.t.Helper()
+	return c.streamWith(id, "Authorization", "Bearer "+token)
+}
+
+// streamWith opens them with headers, as pairs of name and value.
+func (c *control) streamWith(id string, headers ...string) func() (event, bool) {
+	c.t.Helper()
 	r, err := http.NewRequestWithContext(c.t.Context(), http.MethodGet, c.url+"/v1/executions/"+id+"/events", nil)
 	if err != nil {
 		c.t.Fatal(err)
 	}
-	r.Header.Set("Authorization", "Bearer "+token)
+	for i := 0; i+1 < len(headers); i += 2 {
+		r.Header.Set(headers[i], headers[i+1])
+	}
 	resp, err := http.DefaultClient.Do(r)
 	if err != nil {
 		c.t.Fatal(err)
@@ -124,5 +133,40 @@ func TestWatchingEndsWithTheToken(t *testing.T) {
 	c.post(c.dlg, taskPath("d1", a, "result"), protocol.Report{Fence: 1, Result: task.Result{Status: task.Succeeded}}, nil)
 	if got, more := next(); more {
 		t.Errorf("after the token was revoked came %+v", got)
+	}
+}
+
+func TestWatchingEndsWhereNobodyIsLetIn(t *testing.T) {
+	t.Parallel()
+	c := serve(t)
+	c.register("d1")
+	e := c.run(pipeline)
+	a := c.claim("d1")
+	r, err := http.NewRequestWithContext(t.Context(), http.MethodPost, c.url+"/v1/login/token", strings.NewReader(`{"token":"`+c.admin+`"}`))
+	if err != nil {
+		t.Fatal(err)
+	}
+	r.Header.Set("Content-Type", "application/json")
+	r.Header.Set("Origin", c.url)
+	r.Header.Set("X-Slipway-Console", "1")
+	resp, err := http.DefaultClient.Do(r)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := resp.Body.Close(); err != nil || len(resp.Cookies()) != 1 {
+		t.Fatalf("the login answers %s, %v", resp.Status, err)
+	}
+	session := resp.Cookies()[0]
+	next := c.streamWith(e.ID, "Cookie", session.Name+"="+session.Value, "X-Slipway-Console", "1", "Sec-Fetch-Site", "same-origin")
+	if first, more := next(); !more || first.name != api.EventTree {
+		t.Fatalf("the first event is %+v; want the tree", first)
+	}
+	_, err = c.Save(t.Context(), apiclient.Document{YAML: []byte("ipAllowlist: {identifier: office, name: Office, allowedSourceType: [UI], ipAddress: 203.0.113.0/24}")})
+	if err != nil {
+		t.Fatal(err)
+	}
+	c.post(c.dlg, taskPath("d1", a, "result"), protocol.Report{Fence: 1, Result: task.Result{Status: task.Succeeded}}, nil) // delegates go on
+	if got, more := next(); more {
+		t.Errorf("after nobody was let in any more came %+v", got)
 	}
 }
