@@ -27,9 +27,9 @@ func TestWhatFollowsFromARefusalIsntTold(t *testing.T) {
 		"the legacy form of the infrastructure alone": {
 			stage("Deployment", "infrastructure: {environmentRef: b}, "+steps), []string{"stages[0].stage.spec.infrastructure"},
 		},
-		"several environments of GitOps": {
-			stage("Deployment", "deploymentType: Kubernetes, gitOpsEnabled: true, service: {serviceRef: a}, environments: {values: [{environmentRef: b}]}, "+steps),
-			[]string{"stages[0].stage.spec.environments"},
+		"an infrastructure of several environments of GitOps": {
+			stage("Deployment", "deploymentType: Kubernetes, gitOpsEnabled: true, service: {serviceRef: a}, environments: {values: [{environmentRef: b, deployToAll: true, infrastructureDefinitions: [{identifier: c}]}]}, "+steps),
+			[]string{"stages[0].stage.spec.environments.values[0].infrastructureDefinitions"},
 		},
 		"clusters of GitOps": {
 			stage("Deployment", "deploymentType: Kubernetes, service: {serviceRef: a}, environment: {environmentRef: b, gitOpsClusters: [{identifier: c}]}, "+steps),

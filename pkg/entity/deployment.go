@@ -109,20 +109,17 @@ func (d deployments) madeAlone(v yamldoc.Value) {
 
 // deployment are the keys of a Deployment stage's spec besides those of any.
 func (d deployments) deployment(s *Deployment, p place) document.Keys {
-	gitOps, one := p.gitOps, func(rule document.Rule) document.Rule { return rule }
-	if gitOps {
-		one = pulled(d).alone
-	}
+	gitOps := p.gitOps
 	return document.Keys{
 		"deploymentType": func(v yamldoc.Value) { pulled(d).stageType(v, &s.Type, gitOps) },
 		"service":        func(v yamldoc.Value) { d.stageService(v, &s.Service) },
 		"environment": func(v yamldoc.Value) {
 			d.stageEnvironment(v, &s.Environment, around{gitOps: gitOps, made: func(v yamldoc.Value) { d.section(v, &s.Provisioner, p) }})
 		},
-		"services":              one(func(v yamldoc.Value) { d.stageServices(v, &s.Services) }),
-		"environments":          one(func(v yamldoc.Value) { d.stageEnvironments(v, &s.Environments) }),
-		"environmentGroup":      one(func(v yamldoc.Value) { d.stageGroup(v, &s.Group) }),
-		"multiDeploymentConfig": one(func(v yamldoc.Value) { d.multiDeployment(v, s) }),
+		"services":              func(v yamldoc.Value) { d.stageServices(v, &s.Services) },
+		"environments":          func(v yamldoc.Value) { d.stageEnvironments(v, &s.Environments, gitOps) },
+		"environmentGroup":      func(v yamldoc.Value) { d.stageGroup(v, &s.Group, gitOps) },
+		"multiDeploymentConfig": func(v yamldoc.Value) { d.multiDeployment(v, s) },
 		"serviceConfig":         d.Never("the legacy form of a service (serviceConfig) isn't read; slipway convert rewrites it"),
 		"infrastructure":        d.Never("the legacy form of an infrastructure isn't read; slipway convert rewrites it"),
 		"gitOpsEnabled": func(v yamldoc.Value) {
@@ -148,13 +145,15 @@ func (d deployments) multiDeployment(v yamldoc.Value, s *Deployment) {
 // have several deployments (semantics/entities §5.2). Such a stage is repeated
 // for each, be it one.
 func several(spec *yamldoc.Node) bool {
-	environment := spec.Get("environment")
-	list := environment.Get("infrastructureDefinitions")
-	if gitOps(spec) { // all its clusters are one deployment
+	if spec.Get("services") != nil || spec.Get("environments") != nil || spec.Get("environmentGroup") != nil {
+		return true
+	}
+	if gitOps(spec) { // the clusters of an environment are one deployment
 		return false
 	}
-	return spec.Get("services") != nil || spec.Get("environments") != nil || spec.Get("environmentGroup") != nil ||
-		!document.Neutral(environment.Get("deployToAll")) || !document.Neutral(environment.Get("filters")) || list != nil && len(list.Items) > 1
+	environment := spec.Get("environment")
+	list := environment.Get("infrastructureDefinitions")
+	return !document.Neutral(environment.Get("deployToAll")) || !document.Neutral(environment.Get("filters")) || list != nil && len(list.Items) > 1
 }
 
 // onceOnly refuses a looping strategy of a stage that has several deployments:

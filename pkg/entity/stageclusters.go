@@ -70,7 +70,6 @@ func (d pulled) clusterKeys() document.Keys {
 	return document.Keys{
 		"infrastructureDefinition":  infrastructure,
 		"infrastructureDefinitions": infrastructure,
-		"filters":                   d.Refuse("clusters are named in gitOpsClusters; filters of them aren't supported"),
 		"provisioner":               d.Never("GitOps agents deploy to clusters that are there already"),
 		"useFromStage":              d.Refuse("a stage with gitOpsEnabled names its environment by environmentRef; taking that of another stage isn't supported"),
 	}
@@ -78,9 +77,9 @@ func (d pulled) clusterKeys() document.Keys {
 
 // clustersNeeded says what is missing where no cluster is named.
 func (d pulled) clustersNeeded(v yamldoc.Value) {
-	all := v.Node.Get("deployToAll")
-	if v.Is(yamldoc.Mapping) && document.Neutral(all) && v.Node.Get("gitOpsClusters") == nil {
-		d.Errorf(v, document.MissingKey, "one of deployToAll and gitOpsClusters is missing: they say which clusters of the environment are meant")
+	chosen := !document.Neutral(v.Node.Get("deployToAll")) || !document.Neutral(v.Node.Get("filters")) || v.Node.Get("gitOpsClusters") != nil
+	if v.Is(yamldoc.Mapping) && !chosen {
+		d.Errorf(v, document.MissingKey, "one of deployToAll, gitOpsClusters and filters is missing: they say which clusters of the environment are meant")
 	}
 }
 
@@ -92,11 +91,6 @@ func (d pulled) stageType(v yamldoc.Value, f *yamldoc.Field[string], gitOps bool
 	if gitOps && ok && f.Value != "" && !slices.Contains(lane.Near, f.Value) {
 		d.Errorf(v, document.WrongValue, "found %s; a stage with gitOpsEnabled has the deployment type %s", f.Value, document.Choice(lane.Near))
 	}
-}
-
-// alone refuses what makes several deployments of a stage with gitOpsEnabled.
-func (d pulled) alone(document.Rule) document.Rule {
-	return d.Refuse("a stage with gitOpsEnabled has one service and one environment, whose clusters may be several; several of either aren't supported")
 }
 
 // agrees reads the key of a stage that some write beside the one of its spec.

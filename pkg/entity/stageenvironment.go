@@ -63,6 +63,13 @@ type Filter struct {
 	Tags       *yamldoc.Node // a mapping, or an expression for one
 }
 
+// What a filter may be about, its Entities.
+const (
+	FilterEnvironments    = "environments"
+	FilterInfrastructures = "infrastructures"
+	FilterClusters        = "gitOpsClusters"
+)
+
 // PassesAll says whether nothing fails to pass the filter.
 func (f Filter) PassesAll() bool { return f.Type.Value == "all" }
 
@@ -98,7 +105,7 @@ func (d deployments) stageEnvironment(v yamldoc.Value, s *StageEnvironment, in a
 			}
 		},
 		"deployToAll":           d.Decided(&s.All),
-		"filters":               func(v yamldoc.Value) { s.Filters = d.filters(v) },
+		"filters":               func(v yamldoc.Value) { s.Filters = d.filters(v, in.gitOps) },
 		"serviceOverrideInputs": func(v yamldoc.Value) { d.overrideInputs(v, "", s) },
 		"servicesOverrides":     func(v yamldoc.Value) { d.servicesOverrides(v, s) },
 		"gitOpsClusters": func(v yamldoc.Value) {
@@ -117,7 +124,7 @@ func (d deployments) stageEnvironment(v yamldoc.Value, s *StageEnvironment, in a
 		keys = document.Merge(keys, pulled(d).clusterKeys())
 	}
 	d.Fields(v, keys)
-	if in.gitOps {
+	if in.gitOps && !in.narrowed {
 		pulled(d).clustersNeeded(v)
 	}
 	if from != nil {
@@ -200,15 +207,15 @@ func (d *decoder) referInfrastructure(v yamldoc.Value, id, environment string) {
 	})
 }
 
-func (d deployments) stageEnvironments(v yamldoc.Value, s *StageEnvironments) {
+func (d deployments) stageEnvironments(v yamldoc.Value, s *StageEnvironments, gitOps bool) {
 	narrowed := !document.Neutral(v.Node.Get("filters"))
 	d.Fields(v, document.Keys{
 		"values": func(v yamldoc.Value) {
-			s.Values = d.environmentList(v, around{narrowed: narrowed})
+			s.Values = d.environmentList(v, around{narrowed: narrowed, gitOps: gitOps})
 			d.some(v, "environments")
 		},
 		"metadata":          d.parallel(&s.Parallel),
-		"filters":           func(v yamldoc.Value) { s.Filters = d.filters(v) },
+		"filters":           func(v yamldoc.Value) { s.Filters = d.filters(v, gitOps) },
 		"failureStrategies": d.Never("the steps that prepare services and environments have the failureStrategies of their stage, as Harness documents; put them there"),
 		"description":       document.Nothing,
 	})
@@ -227,16 +234,16 @@ func (d deployments) environmentList(v yamldoc.Value, in around) []StageEnvironm
 	return list
 }
 
-func (d deployments) stageGroup(v yamldoc.Value, s *StageGroup) {
+func (d deployments) stageGroup(v yamldoc.Value, s *StageGroup, gitOps bool) {
 	narrowed := !document.Neutral(v.Node.Get("filters")) || !document.Neutral(v.Node.Get("deployToAll"))
 	d.Fields(v, document.Keys{
 		"envGroupRef": d.Reference(ref.EnvironmentGroup, &s.Ref),
 		"deployToAll": d.Decided(&s.All),
 		"environments": func(v yamldoc.Value) {
-			s.Environments = d.environmentList(v, around{narrowed: narrowed})
+			s.Environments = d.environmentList(v, around{narrowed: narrowed, gitOps: gitOps})
 		},
 		"metadata":          d.parallel(&s.Parallel),
-		"filters":           func(v yamldoc.Value) { s.Filters = d.filters(v) },
+		"filters":           func(v yamldoc.Value) { s.Filters = d.filters(v, gitOps) },
 		"failureStrategies": d.Never("the steps that prepare services and environments have the failureStrategies of their stage, as Harness documents; put them there"),
 		"description":       document.Nothing,
 	})
@@ -246,8 +253,14 @@ func (d deployments) stageGroup(v yamldoc.Value, s *StageGroup) {
 	}
 }
 
-func (d deployments) filters(v yamldoc.Value) []Filter {
+// filters reads filters of environments and of what they have: infrastructures or,
+// where GitOps agents deploy, clusters.
+func (d deployments) filters(v yamldoc.Value, gitOps bool) []Filter {
 	var list []Filter
+	has := FilterInfrastructures
+	if gitOps {
+		has = FilterClusters
+	}
 	ids := document.Seen{}
 	for item := range d.Items(v) {
 		var f Filter
@@ -261,7 +274,7 @@ func (d deployments) filters(v yamldoc.Value) []Filter {
 			"entities": func(v yamldoc.Value) {
 				for item := range d.Items(v) {
 					var one yamldoc.Field[string]
-					d.Supported(&one, "filtering", []string{"environments", "infrastructures"}, "gitOpsClusters")(item)
+					d.Literal(&one, FilterEnvironments, has)(item)
 					f.Entities.Value = append(f.Entities.Value, one.Value)
 				}
 				d.Empty(v, "found no entities: the filter chooses nothing")

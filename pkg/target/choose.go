@@ -32,7 +32,7 @@ func (s *Stage) interpolate(text string) (expr.Value, error) {
 
 // Choose finds what the stage deploys where (semantics/entities §5).
 func (s *Stage) Choose(ctx context.Context) (*plan.Deployment, error) {
-	c, err := s.choice()
+	c, err := s.choice(ctx)
 	if err != nil {
 		return nil, err
 	}
@@ -59,7 +59,7 @@ func small(d *plan.Deployment) error {
 }
 
 // choice is what the stage names, its expressions resolved.
-func (s *Stage) choice() (plan.Choice, error) {
+func (s *Stage) choice(ctx context.Context) (plan.Choice, error) {
 	if loop, postfix := s.Node.Looped(); loop != nil && loop.Loop.Deploys && loop == s.Node.Parent() {
 		it := s.State(loop.ID).Iterations.Of(postfix)
 		if it == nil || it.Choice == nil {
@@ -76,7 +76,12 @@ func (s *Stage) choice() (plan.Choice, error) {
 		return c, fault.New(fault.Invalid, "the stage doesn't name one service, one environment and one infrastructure of it")
 	}
 	if c.GitOps != nil {
-		return c, s.clusters(&c)
+		x := expansion{Stage: s, ctx: ctx}
+		found, err := x.narrow(&c, w.environments[0].filters)
+		if err == nil && !found {
+			err = noCluster()
+		}
+		return c, err
 	}
 	for _, p := range []struct {
 		what string

@@ -72,14 +72,14 @@ func (x *expansion) iterations(w wanted, places []spot) (plan.Iterations, error)
 			if byService {
 				service, place = w.services[i], places[j]
 			}
-			takes, err := x.takes(place, service)
+			c, takes, err := x.choose(w, service, place)
 			if err != nil {
 				return plan.Iterations{}, err
 			}
 			if !takes {
 				continue
 			}
-			if err := x.add(&out, w, service, place, wave); err != nil {
+			if err := x.add(&out, c, wave); err != nil {
 				return plan.Iterations{}, err
 			}
 			if !servicesParallel && !placesParallel {
@@ -90,27 +90,45 @@ func (x *expansion) iterations(w wanted, places []spot) (plan.Iterations, error)
 			wave++
 		}
 	}
-	if len(out.List) == 0 {
+	switch {
+	case len(out.List) > 0:
+	case w.GitOps:
+		return plan.Iterations{}, noCluster()
+	default:
 		return plan.Iterations{}, fault.New(fault.Invalid, "no infrastructure matched: the stage has nothing to deploy to")
 	}
 	return out, x.bound(&out, w.Multi.MaxConcurrency.Text)
 }
 
+// choose is the deployment of a service to a place; false: it isn't deployed there.
+func (x *expansion) choose(w wanted, service plan.Pick, place spot) (plan.Choice, bool, error) {
+	if w.GitOps {
+		c := w.pulled(service, place.environment)
+		c.Group = place.group
+		found, err := x.narrow(&c, place.filters)
+		return c, found, err
+	}
+	takes, err := x.takes(place, service)
+	return plan.Choice{
+		Type: w.Type.Text, Template: w.CustomRef.Doc, Service: service, Environment: place.environment.Pick, Infrastructure: place.infrastructure, Group: place.group,
+		Overrides: place.environment.inputsFor(service.Ref),
+	}, takes, err
+}
+
 // add adds a deployment.
-func (x *expansion) add(out *plan.Iterations, w wanted, service plan.Pick, place spot, wave int) error {
-	values, err := json.Marshal(map[string]any{"matrix": map[string]string{
-		"serviceRef": service.Ref, "environmentRef": place.environment.Ref, "identifier": place.infrastructure.Ref,
-	}})
+func (x *expansion) add(out *plan.Iterations, c plan.Choice, wave int) error {
+	matrix, name := map[string]string{"serviceRef": c.Service.Ref, "environmentRef": c.Environment.Ref}, []string{x.Node.Name, c.Service.Ref, c.Environment.Ref}
+	if c.GitOps == nil {
+		matrix["identifier"] = c.Infrastructure.Ref
+		name = append(name, c.Infrastructure.Ref)
+	}
+	values, err := json.Marshal(map[string]any{"matrix": matrix})
 	if err != nil {
 		return fmt.Errorf("encode the values of a deployment: %w", err)
 	}
 	out.List = append(out.List, plan.Iteration{
 		Postfix: "_" + strconv.Itoa(len(out.List)), Values: values, Wave: wave,
-		Name: strings.Join([]string{x.Node.Name, service.Ref, place.environment.Ref, place.infrastructure.Ref}, " "),
-		Choice: &plan.Choice{
-			Type: w.Type.Text, Template: w.CustomRef.Doc, Service: service, Environment: place.environment.Pick, Infrastructure: place.infrastructure, Group: place.group,
-			Overrides: place.environment.inputsFor(service.Ref),
-		},
+		Name: strings.Join(name, " "), Choice: &c,
 	})
 	return nil
 }

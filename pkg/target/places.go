@@ -12,7 +12,7 @@ import (
 	"github.com/slipway-cd/slipway/pkg/yamldoc"
 )
 
-// spot is an infrastructure of an environment that a stage may deploy to.
+// spot is an infrastructure of an environment, or its GitOps clusters, that a stage may deploy to.
 type spot struct {
 	environment    environment
 	infrastructure plan.Pick
@@ -91,7 +91,7 @@ func (x *expansion) environments(w wanted) ([]environment, *plan.Group, error) {
 
 // narrowed leaves out environments that don't pass the filters about them.
 func (x *expansion) narrowed(all []environment, filters []entity.Filter, group *plan.Group) ([]environment, *plan.Group, error) {
-	filters = about("environments", filters)
+	filters = about(entity.FilterEnvironments, filters)
 	if len(filters) == 0 {
 		return all, group, nil
 	}
@@ -131,7 +131,12 @@ func (x *expansion) group(written string) (*plan.Group, []string, error) {
 }
 
 // infrastructures are those of an environment that are named, or all of them.
+// Those of a stage with gitOpsEnabled are one: the environment's clusters.
 func (x *expansion) infrastructures(w wanted, e environment) ([]spot, error) {
+	if w.GitOps {
+		_, err := x.doc(ref.Environment, e.Ref, "")
+		return []spot{{}}, err
+	}
 	if len(e.infrastructures) > 0 && !e.all {
 		var out []spot
 		for _, p := range e.infrastructures {
@@ -181,11 +186,16 @@ func (x *expansion) takes(s spot, service plan.Pick) (bool, error) {
 	if s.found && !x.scopedTo(s.doc, service.Ref) {
 		return false, nil
 	}
-	filters := about("infrastructures", s.filters)
+	filters := about(entity.FilterInfrastructures, s.filters)
 	if len(filters) == 0 {
 		return true, nil
 	}
-	return x.passes(filters, s.doc, func() (expr.Value, error) {
+	return x.passes(filters, s.doc, x.serviceOf(service))
+}
+
+// serviceOf is what <+service> means in filters.
+func (x *expansion) serviceOf(service plan.Pick) func() (expr.Value, error) {
+	return func() (expr.Value, error) {
 		doc, err := x.doc(ref.Service, service.Ref, "")
 		if err != nil {
 			return expr.Value{}, err
@@ -195,7 +205,7 @@ func (x *expansion) takes(s spot, service plan.Pick) (bool, error) {
 			tags = expr.FromAny(doc.Tags.Value)
 		}
 		return expr.Map(map[string]expr.Value{"tags": tags}), nil
-	})
+	}
 }
 
 // list lists the identifiers of a kind in a scope.

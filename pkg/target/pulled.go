@@ -90,9 +90,24 @@ const (
 
 // place says where a cluster is, as its agent's document of it does.
 func (r *Reader) place(ctx context.Context, c *plan.Cluster) error {
+	read, err := r.cluster(ctx, *c)
+	if err != nil {
+		return err
+	}
+	if read == nil {
+		c.Name, c.Server = ownName, ownServer
+		return nil
+	}
+	c.Server, c.Name = read.Cluster.Server, cmp.Or(read.Cluster.Name, read.Cluster.Server)
+	return nil
+}
+
+// cluster reads its agent's document of a cluster; nil: it is the agent's own, which
+// has none.
+func (r *Reader) cluster(ctx context.Context, c plan.Cluster) (*entity.Entity, error) {
 	agent, err := ref.Parse(c.Agent, r.Scope)
 	if err != nil {
-		return fault.New(fault.Invalid, "agentIdentifier %w", err)
+		return nil, fault.New(fault.Invalid, "agentIdentifier %w", err)
 	}
 	_, id, scoped := strings.Cut(c.Identifier, ".") // of the agent's scope
 	if !scoped {
@@ -101,23 +116,21 @@ func (r *Reader) place(ctx context.Context, c *plan.Cluster) error {
 	e, err := r.Entities.Entity(ctx, store.EntityKey{Scope: agent.Scope, Kind: ref.GitOpsCluster, Env: agent.ID, ID: id})
 	if fault.Is(err, fault.NotFound) {
 		if id != ownCluster {
-			return fault.New(fault.Invalid, "agent %s has no cluster %s; want the identifier of one of its documents gitopsCluster, or %s", c.Agent, c.Identifier, ownCluster)
+			return nil, fault.New(fault.Invalid, "agent %s has no cluster %s; want the identifier of one of its documents gitopsCluster, or %s", c.Agent, c.Identifier, ownCluster)
 		}
-		c.Name, c.Server = ownName, ownServer
-		return nil
+		return nil, nil
 	}
 	if err != nil {
-		return err
+		return nil, err
 	}
 	docs, report := yamldoc.Parse(e.Key.Describe(), e.YAML)
 	if len(docs) == 1 {
 		read := entity.Decode(docs[0], report, entity.Options{Scope: e.Key.Scope, Agent: e.Key.Env, Types: r.Types})
 		if read != nil && read.Cluster != nil {
-			c.Server, c.Name = read.Cluster.Server, cmp.Or(read.Cluster.Name, read.Cluster.Server)
-			return nil
+			return read, nil
 		}
 	}
-	return fault.New(fault.Internal, "%s can't be read any more: %v", e.Key.Describe(), report.Err())
+	return nil, fault.New(fault.Internal, "%s can't be read any more: %v", e.Key.Describe(), report.Err())
 }
 
 // sameAgent says whether two references mean one agent.
@@ -192,4 +205,45 @@ func (s *Stage) clusters(c *plan.Choice) error {
 	}
 	c.GitOps = &chosen
 	return nil
+}
+
+func noCluster() error {
+	return fault.New(fault.Invalid, "no GitOps cluster matched: the stage has nothing to deploy to")
+}
+
+// narrow gives the names in a choice of clusters their values, and leaves out those
+// clusters that don't pass the filters about them; false: none is left.
+func (x *expansion) narrow(c *plan.Choice, filters []entity.Filter) (bool, error) {
+	if err := x.clusters(c); err != nil {
+		return false, err
+	}
+	if filters = about(entity.FilterClusters, filters); len(filters) == 0 {
+		return true, nil
+	}
+	environment, err := x.doc(ref.Environment, c.Environment.Ref, "")
+	if err != nil {
+		return false, err
+	}
+	all, err := x.linked(*c, environment)
+	if err != nil {
+		return false, err
+	}
+	c.GitOps.All, c.GitOps.Clusters = false, nil
+	for _, one := range all {
+		doc, err := x.cluster(x.ctx, one)
+		if err != nil {
+			return false, err
+		}
+		if doc == nil {
+			doc = &entity.Entity{} // without tags
+		}
+		passes, err := x.passes(filters, doc, x.serviceOf(c.Service))
+		if err != nil {
+			return false, err
+		}
+		if passes {
+			c.GitOps.Clusters = append(c.GitOps.Clusters, one)
+		}
+	}
+	return len(c.GitOps.Clusters) > 0, nil
 }

@@ -91,7 +91,7 @@ func (w wanted) one() (plan.Choice, bool) {
 	}
 	e := w.environments[0]
 	if w.GitOps {
-		return w.pulled(e), e.Ref != ""
+		return w.pulled(w.services[0], e), e.Ref != ""
 	}
 	if e.Ref == "" || e.all || len(e.filters) > 0 || len(e.infrastructures) != 1 {
 		return plan.Choice{}, false
@@ -102,12 +102,12 @@ func (w wanted) one() (plan.Choice, bool) {
 	}, true
 }
 
-// pulled is the choice of a stage with gitOpsEnabled: all its clusters are one
-// deployment.
-func (w wanted) pulled(e environment) plan.Choice {
+// pulled is the choice of a stage with gitOpsEnabled: the clusters of an
+// environment are one deployment of a service.
+func (w wanted) pulled(service plan.Pick, e environment) plan.Choice {
 	return plan.Choice{
-		Type: w.Type.Text, Service: w.services[0], Environment: e.Pick, Overrides: e.inputsFor(w.services[0].Ref),
-		GitOps: &plan.GitOps{Service: w.Type.Text, All: e.all, Clusters: e.clusters},
+		Type: w.Type.Text, Service: service, Environment: e.Pick, Overrides: e.inputsFor(service.Ref),
+		GitOps: &plan.GitOps{Service: w.Type.Text, All: e.all || len(e.clusters) == 0, Clusters: e.clusters},
 	}
 }
 
@@ -132,7 +132,7 @@ func (r *Reader) Plan(ctx context.Context, d *entity.Deployment, others map[stri
 	w := read(d)
 	w.takeWritten(others)
 	c, one := w.one()
-	if one && !d.Several && !late(c.Service.Ref+c.Environment.Ref+c.Infrastructure.Ref+clusterNames(c)) {
+	if one && !d.Several && len(w.environments[0].filters) == 0 && !late(c.Service.Ref+c.Environment.Ref+c.Infrastructure.Ref+clusterNames(c)) {
 		return r.Deployment(ctx, c)
 	}
 	if err := r.known(ctx, w); err != nil {
