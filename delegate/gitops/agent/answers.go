@@ -212,6 +212,12 @@ func touched(ctx context.Context, v *reconcile.Visit, q protocol.Request) (any, 
 		if err == nil && o == nil {
 			continue // it has gone meanwhile
 		}
+		if err == nil && q.Kind == protocol.RequestAction && q.Touch.Ready {
+			var offered bool
+			if offered, err = look.Offers(ctx, v.Scripts(), o, q.Touch.Action); err == nil && !offered {
+				continue
+			}
+		}
 		if err == nil {
 			switch q.Kind {
 			case protocol.RequestAction:

@@ -267,6 +267,48 @@ func TestSyncsApplications(t *testing.T) {
 	}
 }
 
+// Rollouts that pause after a sync are promoted: once, or, while health is waited
+// for, as often as they pause.
+func TestPromotesRollouts(t *testing.T) {
+	t.Parallel()
+	for name, tt := range map[string]struct {
+		wait   *errand.Wait
+		fails  bool
+		status task.Status
+		says   string
+	}{
+		"once":                     {status: task.Succeeded, says: "web: resume is done to its paused Rollouts"},
+		"until it is healthy":      {wait: &errand.Wait{Healthy: true, Fail: true}, status: task.Succeeded, says: "web is Healthy"},
+		"there are none to resume": {fails: true, status: task.Succeeded, says: "no Rollout of it goes on by resume: it has none"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			p := &plane{apps: []string{"web"}}
+			acted := false
+			p.looked = func(name string, n int, a *errand.App) {
+				if name != "web" {
+					return // the request
+				}
+				ended(a, gitops.OperationSucceeded, gitops.Suspended)
+				switch {
+				case strings.HasPrefix(a.Request.ID, "act"):
+					acted = true
+					a.Request.Result = &protocol.Result{Failed: tt.fails, Message: "it has none"}
+				case n < 3:
+					a.Summary.Health.Status = gitops.Progressing
+				}
+				if acted {
+					a.Summary.Health.Status = gitops.Healthy
+				}
+			}
+			_, r, env := p.does(t, time.Hour, errand.Applications{Op: errand.OpSync, Promote: "resume", Wait: tt.wait})
+			if r.Status != tt.status || !strings.Contains(env.Logged(), tt.says) || p.asked(errand.DoAct) != 1 {
+				t.Errorf("it is %s: %s, after %d promotions\n%s", r.Status, r.Message, p.asked(errand.DoAct), env.Logged())
+			}
+		})
+	}
+}
+
 // What the stage has merged in an application's repository is seen before the
 // application is synced.
 func TestWaitsForWhatWasMerged(t *testing.T) {

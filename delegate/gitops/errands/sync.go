@@ -24,6 +24,8 @@ const (
 	ready                   // to be synced
 	syncing
 	healing
+	paused // its Rollouts, which are to be promoted
+	promoting
 	over
 )
 
@@ -48,6 +50,9 @@ type running struct {
 	round    int       // of the sync
 	since    time.Time // in this stage, by the delegate's clock
 	degraded time.Time // since when it is; zero: it isn't
+	promoted time.Time // the last time that its Rollouts were; zero: they weren't
+	promotes int       // how often that was asked for
+	stuck    bool      // they can't be promoted
 	failed   string
 	warning  string
 }
@@ -182,7 +187,9 @@ func (j *job) judge(all []*running) (waiting []*running) {
 		case arriving:
 		case syncing:
 			j.synced(r)
-		case ready, over, healing:
+		case promoting:
+			j.promoted(r)
+		case ready, over, healing, paused:
 		}
 		if r.stage == arriving && !j.arrived(r) {
 			waiting = append(waiting, r)
@@ -236,6 +243,9 @@ func (j *job) start(ctx context.Context, all []*running) error {
 			rounds[r.round] = append(rounds[r.round], r)
 		}
 	}
+	if err := j.promote(ctx, all); err != nil {
+		return err
+	}
 	do, verb := j.what()
 	for round, list := range rounds {
 		if err := j.begin(ctx, do, round, list); err != nil {
@@ -284,11 +294,52 @@ func (j *job) synced(r *running) {
 		return
 	}
 	j.say(unitSync, "%s: %s", r.app.Name, strings.TrimSpace(o.Message+" ("+string(r.app.Summary.Sync.Status)+")"))
-	if j.spec.Wait == nil || !j.spec.Wait.Healthy {
+	if !j.waits() && j.spec.Promote == "" {
 		r.stage = over
 		return
 	}
 	r.enter(healing)
+}
+
+// waits says whether applications are to be healthy in the end.
+func (j *job) waits() bool { return j.spec.Wait != nil && j.spec.Wait.Healthy }
+
+// promote has the paused Rollouts of applications go on, as the task says.
+func (j *job) promote(ctx context.Context, all []*running) error {
+	for _, r := range all {
+		if r.stage != paused {
+			continue
+		}
+		if err := j.begin(ctx, errand.DoAct, r.promotes, []*running{r}); err != nil {
+			return err
+		}
+		r.promotes++
+		r.enter(promoting)
+		r.app.Request = nil
+	}
+	return nil
+}
+
+// promoted judges what came of that.
+func (j *job) promoted(r *running) {
+	q := r.app.Request
+	if q == nil || q.ID != r.request || q.Result == nil {
+		return
+	}
+	r.promoted = time.Now()
+	if r.stuck = q.Result.Failed; r.stuck {
+		j.warn(unitWait, "%s is Suspended, and no Rollout of it goes on by %s: %s", r.app.Name, j.spec.Promote, q.Result.Message)
+	} else {
+		j.say(unitWait, "%s: %s is done to its paused Rollouts", r.app.Name, j.spec.Promote)
+	}
+	r.enter(healing)
+}
+
+// promotable says whether an application's Rollouts are to be promoted now. Where
+// nobody waits for health, that is done once.
+func (j *job) promotable(r *running) bool {
+	return j.spec.Promote != "" && r.app.Summary.Health.Status == gitops.Suspended && !r.stuck &&
+		(r.promoted.IsZero() || j.waits() && time.Since(r.promoted) >= againAfter)
 }
 
 // healed waits for an application that was synced to be healthy.
@@ -299,13 +350,21 @@ func (j *job) healed(r *running) {
 	case h.Status == gitops.Healthy:
 		j.say(unitWait, "%s is Healthy", r.app.Name)
 		r.stage = over
+	case j.promotable(r):
+		r.enter(paused)
+		return
+	case !j.waits() && h.Status != gitops.Progressing:
+		r.stage = over
 	case h.Status != gitops.Degraded:
 		r.degraded = time.Time{}
 	case r.degraded.IsZero():
 		r.degraded = now
 		j.warn(unitWait, "%s is Degraded: %s", r.app.Name, h.Message)
 	}
-	if most := j.spec.Wait.Degraded; r.stage == healing && most > 0 && !r.degraded.IsZero() && now.Sub(r.degraded) >= most {
+	if j.spec.Wait == nil || r.stage == over {
+		return
+	}
+	if most := j.spec.Wait.Degraded; most > 0 && !r.degraded.IsZero() && now.Sub(r.degraded) >= most {
 		r.fail("it has been Degraded for %s: %s", most, h.Message)
 	}
 }
@@ -316,12 +375,12 @@ func (j *job) late(all []*running) bool {
 		return false
 	}
 	for _, r := range all {
-		if r.stage != over && r.stage != healing {
+		if r.stage < healing {
 			return false
 		}
 	}
 	for _, r := range all {
-		if r.stage == healing {
+		if r.stage != over {
 			r.warning = fmt.Sprintf("%s is %s when the time is up", r.app.Name, r.app.Summary.Health.Status)
 			r.stage = over
 			j.warn(unitWait, "%s", r.warning)

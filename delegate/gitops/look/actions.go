@@ -218,6 +218,12 @@ func Actions(ctx context.Context, scripts *script.Kinds, o *unstructured.Unstruc
 	return out, nil
 }
 
+// Offers says whether an action can be done to an object as it is.
+func Offers(ctx context.Context, scripts *script.Kinds, o *unstructured.Unstructured, name string) (bool, error) {
+	all, err := Actions(ctx, scripts, o)
+	return slices.ContainsFunc(all, func(a protocol.Action) bool { return a.Name == name && !a.Disabled }), err
+}
+
 // Acting is what an action is done with.
 type Acting struct {
 	Cluster *applying.Cluster

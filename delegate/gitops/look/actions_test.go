@@ -70,3 +70,17 @@ func TestJobOf(t *testing.T) {
 		t.Error("a CronJob without a template makes a Job")
 	}
 }
+
+// TestOffers: of the Rollouts of an application, those that pause can go on.
+func TestOffers(t *testing.T) {
+	t.Parallel()
+	for text, want := range map[string]bool{
+		"{apiVersion: argoproj.io/v1alpha1, kind: Rollout, status: {pauseConditions: [{}]}}": true,
+		"{apiVersion: argoproj.io/v1alpha1, kind: Rollout}":                                  false,
+		"{apiVersion: apps/v1, kind: DaemonSet}":                                             false,
+	} {
+		if got, err := Offers(t.Context(), nil, decode(t, text), "resume"); got != want || err != nil {
+			t.Errorf("%s can go on: %t, %v; want %t", text, got, err, want)
+		}
+	}
+}

@@ -70,6 +70,9 @@ type Applications struct {
 	// Update is what is to be other in an application's document; one without anything
 	// makes it what it was before the stage.
 	Update *amend.Change `json:"update,omitempty"`
+	// Promote is the action that a sync does to the Rollouts of Argo's that pause after
+	// it; empty: none.
+	Promote string `json:"promote,omitempty"`
 	// Rollout is what is waited for and done of a Rollout of Argo's.
 	Rollout *Rollout `json:"rollout,omitempty"`
 }

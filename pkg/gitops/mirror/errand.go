@@ -225,7 +225,7 @@ func isCluster(c errand.Cluster, to gitops.Destination) bool {
 func (m *Mirror) begun(ctx context.Context, t store.Task, spec errand.Applications, q errand.Ask, found []candidate) (errand.Answer, error) {
 	var out errand.Answer
 	if q.Do == errand.DoSync && spec.Sync == nil || q.Do == errand.DoRollback && spec.Rollback == nil ||
-		q.Do == errand.DoRollout && spec.Rollout == nil || q.Do == errand.DoAct && (spec.Rollout == nil || spec.Rollout.Action == "") {
+		q.Do == errand.DoRollout && spec.Rollout == nil || q.Do == errand.DoAct && touch(spec) == nil {
 		return out, fault.New(fault.Forbidden, "task %s does no %s", t.ID, q.Do)
 	}
 	e, err := m.Store.Execution(ctx, t.Execution)
@@ -260,7 +260,7 @@ func (m *Mirror) begun(ctx context.Context, t store.Task, spec errand.Applicatio
 		case errand.DoRollout:
 			r.Kind, r.Look = protocol.RequestRollout, &protocol.Look{Which: rolloutOf(*spec.Rollout), Follow: true, Seen: q.Seen}
 		case errand.DoAct:
-			r.Kind, r.Touch = protocol.RequestAction, &protocol.Touch{Which: rolloutOf(*spec.Rollout), Action: spec.Rollout.Action}
+			r.Kind, r.Touch = protocol.RequestAction, touch(spec)
 		default:
 			r.Kind, r.Hard = protocol.RequestRefresh, spec.Hard
 		}
@@ -272,6 +272,17 @@ func (m *Mirror) begun(ctx context.Context, t store.Task, spec errand.Applicatio
 		out.Apps = append(out.Apps, one.app)
 	}
 	return out, nil
+}
+
+// touch is what a task does to Rollouts of Argo's; nil: nothing.
+func touch(spec errand.Applications) *protocol.Touch {
+	switch {
+	case spec.Rollout != nil && spec.Rollout.Action != "":
+		return &protocol.Touch{Which: rolloutOf(*spec.Rollout), Action: spec.Rollout.Action}
+	case spec.Promote != "":
+		return &protocol.Touch{Which: rolloutOf(errand.Rollout{}), All: true, Ready: true, Action: spec.Promote}
+	}
+	return nil
 }
 
 // rolloutOf chooses a Rollout of Argo's.

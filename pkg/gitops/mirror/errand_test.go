@@ -6,6 +6,8 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/google/go-cmp/cmp"
+
 	"github.com/slipway-cd/slipway/pkg/audit"
 	"github.com/slipway-cd/slipway/pkg/fault"
 	"github.com/slipway-cd/slipway/pkg/gitops"
@@ -311,5 +313,26 @@ func TestRolloutErrands(t *testing.T) {
 		if _, err := b.mirror.Errand(t.Context(), task, spec, errand.Ask{Do: errand.DoLook, Apps: []errand.Named{{Agent: "eu1", Name: "web-dev", Request: got.Apps[0].Request.ID}}}); err != nil {
 			t.Errorf("what became of it: %v", err)
 		}
+	}
+}
+
+// A sync promotes the Rollouts of its applications that pause, as the step says, and no
+// others.
+func TestSyncsPromoteRollouts(t *testing.T) {
+	t.Parallel()
+	b, task := errands(t)
+	q := errand.Ask{Do: errand.DoAct, Apps: []errand.Named{{Agent: "eu1", Name: "web-dev"}}}
+	spec := ofStage()
+	if _, err := b.mirror.Errand(t.Context(), task, spec, q); !fault.Is(err, fault.Forbidden) {
+		t.Errorf("a promotion that the step doesn't have is %v", err)
+	}
+	spec.Promote = "promote-full"
+	got, err := b.mirror.Errand(t.Context(), task, spec, q)
+	b.ok(err)
+	kept, err := b.store.GitOpsRequest(t.Context(), agent(), got.Apps[0].Request.ID)
+	b.ok(err)
+	want := protocol.Touch{Which: protocol.Which{Group: "argoproj.io", Kind: "Rollout"}, All: true, Ready: true, Action: "promote-full"}
+	if diff := cmp.Diff(&want, kept.Request.Touch); diff != "" || kept.Request.Kind != protocol.RequestAction {
+		t.Errorf("a request of the kind %s (-want +got):\n%s", kept.Request.Kind, diff)
 	}
 }

@@ -53,6 +53,8 @@ type Touch struct {
 	Which
 
 	All bool `json:"all,omitempty" doc:"All that are chosen; else there must be one"`
+	// Ready leaves out objects that the action can't be done to as they are.
+	Ready bool `json:"ready,omitempty" doc:"Of an action: leave out objects that don't have it as they are now"`
 	// Action is one of Action, with its parameters.
 	Action     string            `json:"action,omitempty" maxLength:"63"`
 	Parameters map[string]string `json:"parameters,omitempty"`

@@ -32,6 +32,7 @@ type sync struct {
 	Choice                          choice
 	Healthy, Fail                   yamldoc.Field[bool]
 	Degraded                        yamldoc.Field[time.Duration]
+	Promote                         yamldoc.Field[string]
 }
 
 func decodeSync(d *document.Decoder, v yamldoc.Value) step.Spec {
@@ -49,7 +50,7 @@ func decodeSync(d *document.Decoder, v yamldoc.Value) step.Spec {
 		"failOnTimeout":              d.Flag(&s.Fail),
 		"degradedStateTimeout":       func(v yamldoc.Value) { s.degraded(d, v) },
 		"showResourceProgress":       d.Idle("what became of each object is shown by slipway gitops app resources", d.Flag(nil)),
-		"autoPromoteRolloutBehavior": d.Refuse("Rollouts go on by their own steps; promoting them from here isn't supported"),
+		"autoPromoteRolloutBehavior": d.Word(&s.Promote, "promote-full", "resume"),
 		"delegateSelectors":          d.Words(nil), // the plan's
 	}))
 	s.Choice.one(d, v)
@@ -240,6 +241,9 @@ func (s *sync) Start(in step.In) (step.Action, error) {
 		Op: errand.OpSync, Choice: s.Choice.chosen(),
 		Sync: &gitops.Operation{Sync: request, Retry: s.Retry.retry(), Info: []gitops.Info{{Name: "slipway.node", Value: string(in.Node)}}},
 		Wait: &errand.Wait{Healthy: s.Healthy.Value, Fail: s.Fail.Value, Degraded: s.Degraded.Value},
+	}
+	if !s.DryRun.Value {
+		spec.Promote = s.Promote.Value
 	}
 	if !spec.Choice.By() && in.Others != nil {
 		fetched, err := in.Others(string(errand.OpFetch))
