@@ -4331,6 +4331,8 @@ export interface components {
              * @enum {string}
              */
             patchType?: "merge" | "json" | "strategic";
+            /** @description Of an action: leave out objects that don't have it as they are now */
+            ready?: boolean;
         };
         GitOpsProtocolWelcome: {
             /** Format: int64 */
