@@ -441,7 +441,7 @@ func TestADelegateDiesAnywhere(t *testing.T) {
 						t.Parallel()
 						a := newAccount(t)
 						s, back := a.scenario(t, first)
-						a.killed(t, s, lane.OpDeploy, operation, after, cut)
+						a.killed(t, s, lane.OpDeploy, 0, operation, after, cut)
 						if !rolls {
 							s.attempt = 2
 							out := s.good(lane.OpDeploy, 0)
@@ -467,6 +467,57 @@ func countOf(list []string, one string) int {
 	return n
 }
 
+// A delegate that dies anywhere in a canary or in a shift of its traffic: the next
+// attempt ends as well as it would have, and so does a rollback in its place.
+func TestADelegateDiesInACanary(t *testing.T) {
+	t.Parallel()
+	canary := []string{"UpdateFunctionCode", "UpdateFunctionConfiguration", "PublishVersion"}
+	for name, c := range map[string]struct {
+		op      lane.Op
+		percent int
+		first   bool
+		calls   []string
+		alias   string
+	}{
+		"the first":      {lane.OpCanary, 0, true, []string{"CreateFunction", "PublishVersion", "CreateAlias"}, "1"},
+		"a canary":       {lane.OpCanary, 0, false, canary, "1"},
+		"some traffic":   {lane.OpShift, 40, false, []string{"UpdateAlias"}, "1 2:0.4"},
+		"all of traffic": {lane.OpShift, 100, false, []string{"UpdateAlias"}, "2"},
+	} {
+		for _, operation := range c.calls {
+			for _, cut := range []testaws.Cut{testaws.CutBefore, testaws.Stall} {
+				for _, rolls := range []bool{false, true} {
+					t.Run(fmt.Sprintf("%s, %s, %s, rollback %v", name, operation, cut, rolls), func(t *testing.T) {
+						t.Parallel()
+						a := newAccount(t)
+						s, _ := a.scenario(t, c.first)
+						if c.op == lane.OpShift {
+							s.good(lane.OpCanary, 0)
+						}
+						a.killed(t, s, c.op, c.percent, operation, 0, cut)
+						if !rolls {
+							s.attempt = 2
+							s.good(c.op, c.percent)
+							if got := a.alias("live"); got != c.alias {
+								t.Errorf("the alias is at %s; want %s", got, c.alias)
+							}
+						}
+						s.good(lane.OpCanaryRollback, 0)
+						if c.first {
+							return
+						}
+						a.want("1", "1")
+						latest, v := a.function(""), a.function("1")
+						if *latest.CodeSha256 != *v.CodeSha256 || sdk.ToInt32(latest.Timeout) != sdk.ToInt32(v.Timeout) {
+							t.Error("after the rollback $LATEST isn't as version 1")
+						}
+					})
+				}
+			}
+		}
+	}
+}
+
 // A delegate that dies anywhere in a rollback: the next one ends as well as it
 // would have.
 func TestADelegateDiesInARollback(t *testing.T) {
@@ -483,7 +534,7 @@ func TestADelegateDiesInARollback(t *testing.T) {
 					s, _ := a.scenario(t, false)
 					s.good(lane.OpCanary, 0)
 					s.good(lane.OpShift, 40)
-					a.killed(t, s, op, operation, 0, cut)
+					a.killed(t, s, op, 0, operation, 0, cut)
 					s.good(op, 0)
 					if got := a.alias("live"); got != "1" {
 						t.Errorf("the alias is at %s; want 1", got)
@@ -503,7 +554,7 @@ func TestADelegateDiesInARollback(t *testing.T) {
 
 // killed runs a step whose delegate dies at a call: its context ends while
 // the call has no answer.
-func (a *account) killed(t *testing.T, s *stage, op lane.Op, operation string, after int, cut testaws.Cut) {
+func (a *account) killed(t *testing.T, s *stage, op lane.Op, percent int, operation string, after int, cut testaws.Cut) {
 	t.Helper()
 	operation = "lambda:" + operation
 	times := 1
@@ -515,7 +566,7 @@ func (a *account) killed(t *testing.T, s *stage, op lane.Op, operation string, a
 	ctx, kill := context.WithCancelCause(t.Context())
 	done := make(chan error, 1)
 	go func() {
-		_, err := s.try(ctx, op, 0)
+		_, err := s.try(ctx, op, percent)
 		done <- err
 	}()
 	a.Await(operation, had+after+1)

@@ -8,6 +8,7 @@ import (
 	"net/http"
 	"net/url"
 	"slices"
+	"strings"
 
 	sdk "github.com/aws/aws-sdk-go-v2/aws"
 	"github.com/aws/aws-sdk-go-v2/service/lambda"
@@ -214,6 +215,12 @@ func (s *session) codeOf(ctx context.Context, from *lambda.GetFunctionOutput) (c
 // deleteVersion deletes the version that the stage has published, if nobody's
 // alias names it.
 func (s *session) deleteVersion(ctx context.Context, b before, r release) (string, error) {
+	if r.Version == "" { // the delegate may have been killed before it could tell which
+		var err error
+		if r.Version, err = s.untold(ctx, b); err != nil {
+			return "", err
+		}
+	}
 	if r.Version == "" || r.Version == b.Version {
 		return "", nil
 	}
@@ -231,6 +238,16 @@ func (s *session) deleteVersion(ctx context.Context, b before, r release) (strin
 		return "", s.failed(ctx, "DeleteFunction", err)
 	}
 	return r.Version, nil
+}
+
+// untold is the version that the execution has published since what was before it, by
+// its description; empty: there is none.
+func (s *session) untold(ctx context.Context, b before) (string, error) {
+	last, err := s.newest(ctx, b.Function)
+	if err != nil || last == nil || number(last.Version) <= number(&b.Version) || !strings.HasPrefix(sdk.ToString(last.Description), "slipway "+s.work.Execution+" ") {
+		return "", err
+	}
+	return sdk.ToString(last.Version), nil
 }
 
 // configured is the call that gives a function the configuration of a version.
