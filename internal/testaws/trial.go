@@ -124,9 +124,10 @@ func Try(t *testing.T, fresh func(t *testing.T) Trial) {
 	}
 }
 
-// TryKilled kills the delegate after each call by which a step changes something. Tried
-// again, the step comes to the same end, and its rollback to what was there before;
-// after every other call it is rolled back at once.
+// TryKilled kills the delegate after each call by which a step changes something, and
+// before some, when it has kept what it is about to change. Tried again, the step comes
+// to the same end, and its rollback to what was there before; in every other of these
+// it is rolled back at once.
 func TryKilled(t *testing.T, fresh func(t *testing.T) Trial) {
 	t.Helper()
 	whole, count := fresh(t), &Killer{}
@@ -138,27 +139,39 @@ func TryKilled(t *testing.T, fresh func(t *testing.T) Trial) {
 	}
 	after := whole.State()
 	for n, call := range count.Calls {
-		t.Run(fmt.Sprintf("killed after %d %s", n+1, call), func(t *testing.T) {
-			t.Parallel()
-			trial, k := fresh(t), &Killer{At: n + 1}
-			before := trial.before()
-			if r, err := trial.Do(k.Living(t.Context()), k); err == nil {
-				t.Errorf("killed it is %s: %s", r.Status, r.Message)
+		for _, early := range []bool{true, false} {
+			if early && !slices.Contains(spread(len(count.Calls)), n) {
+				continue // little differs from after the call before
 			}
-			if trial.Again(); trial.Undo == nil || n%2 == 0 {
-				succeeds(t, trial, &between{})
-				if diff := cmp.Diff(after, trial.State()); diff != "" {
-					t.Errorf("tried again (-want +got):\n%s", diff)
-				}
-			}
-			if trial.Undo == nil {
-				return
-			}
-			trial.Undo()
-			if diff := cmp.Diff(before, trial.Before()); diff != "" {
-				t.Errorf("taken back (-want +got):\n%s", diff)
-			}
-		})
+			when := map[bool]string{true: "before", false: "after"}[early]
+			t.Run(fmt.Sprintf("killed %s %d %s", when, n+1, call), func(t *testing.T) {
+				t.Parallel()
+				tryKilled(t, fresh(t), &Killer{At: n + 1, Before: early}, after, early == (n%2 == 1))
+			})
+		}
+	}
+}
+
+// tryKilled kills the delegate once, tries the step again if that is wanted, and takes
+// it back.
+func tryKilled(t *testing.T, trial Trial, k *Killer, after string, again bool) {
+	t.Helper()
+	before := trial.before()
+	if r, err := trial.Do(k.Living(t.Context()), k); err == nil {
+		t.Errorf("killed it is %s: %s", r.Status, r.Message)
+	}
+	if trial.Again(); trial.Undo == nil || again {
+		succeeds(t, trial, &between{})
+		if diff := cmp.Diff(after, trial.State()); diff != "" {
+			t.Errorf("tried again (-want +got):\n%s", diff)
+		}
+	}
+	if trial.Undo == nil {
+		return
+	}
+	trial.Undo()
+	if diff := cmp.Diff(before, trial.Before()); diff != "" {
+		t.Errorf("taken back (-want +got):\n%s", diff)
 	}
 }
 
