@@ -82,6 +82,7 @@ func rows() map[string]row {
 		"getArtifactVersions":            {},
 		"getDifferences":                 {},
 		"watchExecution":                 {},
+		"watchExecutions":                {},
 		"answerApproval":                 {body: approval},
 		"makeApprovalLink":               {body: `{}`},
 		"answerInputs":                   {body: `{}`},

@@ -87,6 +87,7 @@ func New(cfg Config) *Server {
 	s.nodes()
 	s.approvalLinks()
 	s.watching()
+	live(s)
 	s.delegates()
 	s.tokens()
 	foundTokens(s)

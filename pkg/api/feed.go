@@ -1,6 +1,10 @@
 package api
 
-import "sync"
+import (
+	"maps"
+	"slices"
+	"sync"
+)
 
 // Feed tells whoever looks at an execution that it has changed, within one
 // process. It says that there is news, never what: readers ask the store, so
@@ -8,22 +12,73 @@ import "sync"
 type Feed struct {
 	mu        sync.Mutex
 	followers map[string]map[chan struct{}]struct{} // by execution
+	listeners map[*listener]struct{}                // of all executions
 	closed    bool
 }
 
+// listener hears of every execution that changes. Changes is closed with the Feed.
+type listener struct {
+	changes chan struct{}
+	names   map[string]struct{} // since they were last taken, so many at most
+	more    bool                // there were others
+}
+
+// mostNames is how many executions a listener knows apart.
+const mostNames = 1000
+
 // NewFeed makes a Feed.
-func NewFeed() *Feed { return &Feed{followers: map[string]map[chan struct{}]struct{}{}} }
+func NewFeed() *Feed {
+	return &Feed{followers: map[string]map[chan struct{}]struct{}{}, listeners: map[*listener]struct{}{}}
+}
 
 // Changed tells of a change. It never waits.
 func (f *Feed) Changed(execution string) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	for c := range f.followers[execution] {
-		select {
-		case c <- struct{}{}:
-		default: // a signal is waiting there already
-		}
+		offer(c, struct{}{})
 	}
+	for l := range f.listeners {
+		if len(l.names) < mostNames {
+			l.names[execution] = struct{}{}
+		} else if _, known := l.names[execution]; !known {
+			l.more = true
+		}
+		offer(l.changes, struct{}{})
+	}
+}
+
+// listen hears of all executions from now on, until stop. Of a nil or a closed Feed
+// there is nothing to hear, as Follow says.
+func (f *Feed) listen() (l *listener, stop func()) {
+	l = &listener{changes: make(chan struct{}, 1), names: map[string]struct{}{}}
+	if f == nil {
+		close(l.changes)
+		return l, func() {}
+	}
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	if f.closed {
+		close(l.changes)
+		return l, func() {}
+	}
+	f.listeners[l] = struct{}{}
+	return l, func() {
+		f.mu.Lock()
+		defer f.mu.Unlock()
+		delete(f.listeners, l)
+	}
+}
+
+// take gives the executions that a listener has heard of since it last took them, in
+// the order of their ids. more: there were others.
+func (f *Feed) take(l *listener) (executions []string, more bool) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	executions, more = slices.Sorted(maps.Keys(l.names)), l.more
+	clear(l.names)
+	l.more = false
+	return executions, more
 }
 
 // Follow gives a channel that gets a signal after each change of an
@@ -68,4 +123,8 @@ func (f *Feed) Close() {
 		}
 	}
 	clear(f.followers)
+	for l := range f.listeners {
+		close(l.changes)
+	}
+	clear(f.listeners)
 }

@@ -68,11 +68,17 @@ func serve(t *testing.T) *control {
 // run saves a pipeline and starts it.
 func (c *control) run(doc string) api.Execution {
 	c.t.Helper()
-	saved, err := c.Save(c.t.Context(), apiclient.Document{Scope: project(), YAML: []byte(doc)})
+	return c.runIn(project(), doc)
+}
+
+// runIn saves a pipeline in a project and starts it.
+func (c *control) runIn(scope ref.Scope, doc string) api.Execution {
+	c.t.Helper()
+	saved, err := c.Save(c.t.Context(), apiclient.Document{Scope: scope, YAML: []byte(doc)})
 	if err != nil {
 		c.t.Fatal(err)
 	}
-	e, err := c.Start(c.t.Context(), project(), saved.ID, api.StartExecution{})
+	e, err := c.Start(c.t.Context(), scope, saved.ID, api.StartExecution{})
 	if err != nil {
 		c.t.Fatal(err)
 	}

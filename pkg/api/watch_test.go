@@ -26,13 +26,25 @@ func (c *control) stream(id string) func() (event, bool) {
 
 func (c *control) streamAs(token, id string) func() (event, bool) {
 	c.t.Helper()
-	return c.streamWith(id, "Authorization", "Bearer "+token)
+	return c.events(token, "/v1/executions/"+id+"/events")
 }
 
-// streamWith opens them with headers, as pairs of name and value.
+// events opens a stream of events with a token and gives the next one at each call; false at
+// the end.
+func (c *control) events(token, path string) func() (event, bool) {
+	c.t.Helper()
+	return c.eventsWith(path, "Authorization", "Bearer "+token)
+}
+
+// streamWith opens an execution's with headers, as pairs of name and value.
 func (c *control) streamWith(id string, headers ...string) func() (event, bool) {
 	c.t.Helper()
-	r, err := http.NewRequestWithContext(c.t.Context(), http.MethodGet, c.url+"/v1/executions/"+id+"/events", nil)
+	return c.eventsWith("/v1/executions/"+id+"/events", headers...)
+}
+
+func (c *control) eventsWith(path string, headers ...string) func() (event, bool) {
+	c.t.Helper()
+	r, err := http.NewRequestWithContext(c.t.Context(), http.MethodGet, c.url+path, nil)
 	if err != nil {
 		c.t.Fatal(err)
 	}

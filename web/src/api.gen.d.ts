@@ -1858,6 +1858,23 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/v1/live": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** Hear by server-sent events which executions of a scope change */
+        get: operations["watchExecutions"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/v1/login": {
         parameters: {
             query?: never;
@@ -4461,6 +4478,12 @@ export interface components {
             statuses?: {
                 [key: string]: number;
             };
+        };
+        Hint: {
+            /** @description Others may have, too: the first hint says so, as nobody knows what has changed before, and one after very many changes */
+            all?: boolean;
+            /** @description The ids of those of which something has changed */
+            executions: string[];
         };
         History: {
             moments: components["schemas"]["Moment"][];
@@ -10477,6 +10500,40 @@ export interface operations {
                 };
                 content: {
                     "application/json": components["schemas"]["Status"];
+                };
+            };
+            /** @description What went wrong */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    watchExecutions: {
+        parameters: {
+            query?: {
+                /** @description Organization; none means the account's own */
+                org?: string;
+                /** @description Project of the organization; none means the organization's own */
+                project?: string;
+            };
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Events named hint; where nobody follows executions, as on AWS, poll after the first */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "text/event-stream": components["schemas"]["Hint"] | components["schemas"]["PollAgain"];
                 };
             };
             /** @description What went wrong */

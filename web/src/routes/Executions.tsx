@@ -2,6 +2,7 @@ import { keepPreviousData, useInfiniteQuery } from "@tanstack/react-query";
 import { useNavigate, useParams, useSearch } from "@tanstack/react-router";
 import { call, type ExecutionList } from "../lib/api";
 import { begin, groups, sinces } from "../lib/filters";
+import { useHints } from "../lib/hints";
 import { nameOf } from "../lib/scope";
 import { ended, lookOf, statuses } from "../lib/status";
 import { Runs } from "../ui/Runs";
@@ -17,6 +18,7 @@ interface Filter {
 export function Executions() {
   const { org, project } = useParams({ strict: false }) as { org?: string; project?: string };
   const filter = useSearch({ strict: false }) as Filter;
+  const every = useHints({ org, project });
   const list = useInfiniteQuery({
     queryKey: ["executions", org, project, filter],
     queryFn: ({ pageParam, signal }) =>
@@ -38,7 +40,7 @@ export function Executions() {
     placeholderData: keepPreviousData,
     refetchInterval: (q) => {
       const shown = q.state.data?.pages.flatMap((p) => p.executions) ?? [];
-      return shown.some((e) => !ended(e.status)) ? 2000 : 10_000;
+      return every(shown.some((e) => !ended(e.status)) ? 2000 : 10_000);
     },
   });
   const { error } = list;

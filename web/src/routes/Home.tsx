@@ -2,6 +2,7 @@ import { type UseQueryResult, useQuery } from "@tanstack/react-query";
 import { Link, useParams } from "@tanstack/react-router";
 import { call, type Execution, type ExecutionList, type Scope, type Waiting, type WaitingList } from "../lib/api";
 import { begin, failed, running } from "../lib/filters";
+import { useHints } from "../lib/hints";
 import { nameOf } from "../lib/scope";
 import { PipelineLink } from "../ui/PipelineLink";
 import { Runs } from "../ui/Runs";
@@ -13,13 +14,14 @@ import { Ago } from "../ui/Time";
 export function Home() {
   const scope = useParams({ from: "/o/$org/p/$project" });
   const { org, project } = scope;
+  const every = useHints(scope);
   const waiting = useQuery({
     queryKey: ["waiting", org, project],
     queryFn: ({ signal }) => call<WaitingList>("/v1/waiting", { query: { org, project }, signal }),
-    refetchInterval: 10_000,
+    refetchInterval: every(10_000),
   });
-  const runs = useList(scope, running);
-  const failures = useList(scope, failed, "24h");
+  const runs = useList(scope, every, running);
+  const failures = useList(scope, every, failed, "24h");
   const lists = [waiting, runs, failures];
   const error = lists.find((l) => l.error)?.error;
   const waits = waiting.data?.waiting ?? [];
@@ -70,7 +72,7 @@ export function Home() {
   );
 }
 
-function useList({ org, project }: Scope, status: string, since?: string) {
+function useList({ org, project }: Scope, every: (without: number) => number, status: string, since?: string) {
   return useQuery({
     queryKey: ["executions", org, project, status, since],
     queryFn: ({ signal }) =>
@@ -78,7 +80,7 @@ function useList({ org, project }: Scope, status: string, since?: string) {
         query: { org, project, status, since: begin(since), limit: 50 },
         signal,
       }),
-    refetchInterval: 5000,
+    refetchInterval: every(5000),
   });
 }
 

@@ -1,6 +1,7 @@
 import { useInfiniteQuery, useQuery } from "@tanstack/react-query";
 import { Link, useNavigate, useParams, useSearch } from "@tanstack/react-router";
 import { call, type Entity, type ExecutionList, part } from "../lib/api";
+import { useHints } from "../lib/hints";
 import { pipelines } from "../lib/kinds";
 import { nameOf } from "../lib/scope";
 import { ended } from "../lib/status";
@@ -86,6 +87,7 @@ export function PipelinePage() {
 
 /** History is what a pipeline has run, newest first. */
 function History({ of }: { of: Of }) {
+  const every = useHints(of);
   const list = useInfiniteQuery({
     queryKey: ["executions", of.org, of.project, { pipeline: of.pipeline }],
     queryFn: ({ pageParam, signal }) =>
@@ -95,7 +97,7 @@ function History({ of }: { of: Of }) {
     maxPages: 10,
     refetchInterval: (q) => {
       const known = q.state.data?.pages.flatMap((p) => p.executions) ?? [];
-      return known.some((e) => !ended(e.status)) ? 2000 : 10_000;
+      return every(known.some((e) => !ended(e.status)) ? 2000 : 10_000);
     },
   });
   const executions = list.data?.pages.flatMap((p) => p.executions) ?? [];

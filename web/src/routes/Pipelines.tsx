@@ -1,6 +1,7 @@
 import { keepPreviousData, useInfiniteQuery, useQuery } from "@tanstack/react-query";
 import { Link, useParams } from "@tanstack/react-router";
 import { call, type Entity, type EntityList, type Execution, type ExecutionList } from "../lib/api";
+import { useHints } from "../lib/hints";
 import { pipelines as kind } from "../lib/kinds";
 import { nameOf } from "../lib/scope";
 import { Edit } from "../ui/Edit";
@@ -25,10 +26,11 @@ export function Pipelines() {
     getNextPageParam: (last) => last.nextPageToken || undefined,
     placeholderData: keepPreviousData,
   });
+  const every = useHints({ org, project });
   const last = useQuery({
-    queryKey: ["executions", "last", org, project],
+    queryKey: ["executions", org, project, "last"],
     queryFn: ({ signal }) => call<ExecutionList>("/v1/executions", { query: { org, project, limit: looked }, signal }),
-    refetchInterval: 5000,
+    refetchInterval: every(5000),
   });
   const { error } = list;
   const pipelines = list.data?.pages.flatMap((p) => p.entities) ?? [];
