@@ -274,6 +274,18 @@ for (const colorScheme of ["light", "dark"]) {
   );
 }
 
+on("a list shows what starts as soon as the server tells of it", async ({ page, login }) => {
+  const told = page.waitForRequest(/\/v1\/live\?org=default&project=default_project/);
+  await login("/o/default/p/default_project/executions?pipeline=late");
+  await told;
+  const list = /\/v1\/executions\?.*pipeline=late/;
+  await page.waitForResponse(list); // the one after the first hint; the next but for a hint comes in 30 seconds
+  const { sequence, id } = await server.run("late");
+  await page.getByRole("link", { name: `late #${sequence}` }).waitFor({ timeout: 8000 });
+  await server.ask("POST", `/v1/executions/${id}/abort`);
+  await page.getByRole("row", { name: `late #${sequence}` }).getByText("Aborted").waitFor({ timeout: 8000 });
+});
+
 on("slipway console gives a link that logs in once", async ({ page, context, expect, accessible }) => {
   expect(/401 \(Unauthorized\)/);
   const link = execFileSync(program, ["console", "--server", server.url, "--token", server.token], {
