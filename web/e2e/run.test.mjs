@@ -283,7 +283,10 @@ on("a list shows what starts as soon as the server tells of it", async ({ page, 
   const { sequence, id } = await server.run("late");
   await page.getByRole("link", { name: `late #${sequence}` }).waitFor({ timeout: 8000 });
   await server.ask("POST", `/v1/executions/${id}/abort`);
-  await page.getByRole("row", { name: `late #${sequence}` }).getByText("Aborted").waitFor({ timeout: 8000 });
+  await page
+    .getByRole("row", { name: `late #${sequence}` })
+    .getByText("Aborted")
+    .waitFor({ timeout: 8000 });
 });
 
 on("slipway console gives a link that logs in once", async ({ page, context, expect, accessible }) => {
