@@ -38,6 +38,16 @@ func twoPeopleApprove(t *testing.T, start func(testing.TB) *e2e.Server) {
 	if _, err := s.Until(ctx, id, func(e e2e.Execution) bool { return e.Root.Find("ask").Status == "ApprovalWaiting" }); err != nil {
 		t.Fatal(err)
 	}
+	listed := func(status string) int {
+		var list struct{ Executions []struct{ Status string } }
+		if err := s.Call(ctx, "GET", "/v1/executions?org=default&project=default_project&status="+status, nil, &list); err != nil {
+			t.Fatal(err)
+		}
+		return len(list.Executions)
+	}
+	if waiting, running := listed("ApprovalWaiting"), listed("Running"); waiting != 1 || running != 0 {
+		t.Errorf("while it waits, %d are listed as ApprovalWaiting and %d as Running; want 1 and 0", waiting, running)
+	}
 	approve := func(who *e2e.Server, where string) error {
 		return who.Call(ctx, "POST", "/v1/executions/"+id+"/nodes/ask/approval", map[string]any{"action": "APPROVE", "inputs": map[string]string{"where": where}}, nil)
 	}
@@ -58,6 +68,9 @@ func twoPeopleApprove(t *testing.T, start func(testing.TB) *e2e.Server) {
 	}
 	if e, err := s.Until(ctx, id, e2e.Ended); err != nil || e.Status != "Success" {
 		t.Errorf("%v, %s: %s", err, e.Status, e.Message)
+	}
+	if waiting := listed("ApprovalWaiting"); waiting != 0 {
+		t.Errorf("at the end %d are listed as ApprovalWaiting; want none", waiting)
 	}
 }
 

@@ -63,7 +63,7 @@ type UsedTemplate struct {
 func executionOf(e store.Execution) (Execution, error) {
 	out := Execution{
 		ID: e.ID, Org: e.Scope.Org, Project: e.Scope.Project, Pipeline: e.Pipeline, Name: e.Name, Sequence: e.Sequence,
-		Status: e.Status, Message: e.Message, Actor: e.Actor, RetryOf: e.RetryOf, Undoes: e.RollbackOf, Parent: e.Parent.Execution, Preview: e.Preview, StartedAt: e.StartedAt, EndedAt: e.EndedAt,
+		Status: e.Shown(), Message: e.Message, Actor: e.Actor, RetryOf: e.RetryOf, Undoes: e.RollbackOf, Parent: e.Parent.Execution, Preview: e.Preview, StartedAt: e.StartedAt, EndedAt: e.EndedAt,
 	}
 	given, err := launch.GivenTo(e)
 	out.Inputs, out.InputSets, out.Warnings, out.Stages = given.YAML, given.Sets, given.Warnings, given.Stages

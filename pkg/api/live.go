@@ -84,7 +84,11 @@ func (s *steering) hint(ctx context.Context, stream *eventStream, scope ref.Scop
 		if err := access.Recheck(ctx, s.Store.Keys, caller(ctx), s.Now()); err != nil {
 			return err
 		}
-		if err := asker(ctx).Now().Allow(ctx, action.ExecutionView, right.Resource{Scope: scope, Some: true}); err != nil {
+		now := asker(ctx).Now()
+		if err := now.Admitted(ctx); err != nil {
+			return err
+		}
+		if err := now.Allow(ctx, action.ExecutionView, right.Resource{Scope: scope, Some: true}); err != nil {
 			return err
 		}
 		begun := time.Now()

@@ -30,6 +30,13 @@ func TestWhatWaitsForPeopleIsListed(t *testing.T) {
 			got[0].Sequence != 1 || got[0].Step != "Go on" || got[0].Message != "go?" || got[0].Since.IsZero() {
 			t.Errorf("what waits is %+v", got)
 		}
+		for status, want := range map[string]int{"ApprovalWaiting": 1, "Running": 0} {
+			var found api.ExecutionList
+			c.send("GET", "/v1/executions"+scope+"&status="+status, "", &found)
+			if len(found.Executions) != want || want == 1 && found.Executions[0].Status != plan.ApprovalWaiting {
+				t.Errorf("the list by %s has %+v; want %d", status, found.Executions, want)
+			}
+		}
 		c.send("POST", "/v1/executions/"+e.ID+"/nodes/go/approval", `{"action":"APPROVE"}`, nil)
 	})
 	if err != nil {

@@ -303,7 +303,9 @@ func (h *Handler) commit(ctx context.Context, snap *snapshot, writes []Write) er
 			return err
 		}
 		for _, w := range part {
-			c.Nodes = append(c.Nodes, snap.node(w.Node, w.State))
+			n := snap.node(w.Node, w.State)
+			c.Nodes = append(c.Nodes, n)
+			c.Waits.Moved(snap.nodes[w.Node].State.Status, n.State.Status)
 			if w.Node == snap.plan.Root.ID {
 				c.Execution = snap.moved(w.State)
 			}

@@ -228,10 +228,49 @@ type Execution struct {
 	// and its Sequence is what the next one gets.
 	Preview   bool
 	Interrupt Interrupt
+	// Waits is what of it waits for people. Commits alone change it (Commit.Waits),
+	// without another Version: who decides about the execution doesn't ask for it.
+	Waits     Waits
 	Version   int64
 	StartedAt time.Time
 	EndedAt   time.Time
 	Deadline  time.Time // the pipeline's timeout
+}
+
+// Shown is its status as people see it in lists: of one that runs, what waits for
+// them (semantics/pipeline §8.2).
+func (e Execution) Shown() plan.Status {
+	switch {
+	case e.Status != plan.Running:
+		return e.Status
+	case e.Waits.Interventions > 0:
+		return plan.InterventionWaiting
+	case e.Waits.Approvals > 0:
+		return plan.ApprovalWaiting
+	case e.Waits.Inputs > 0:
+		return plan.InputWaiting
+	}
+	return e.Status
+}
+
+// Waits counts the nodes of an execution that wait for a person.
+type Waits struct{ Approvals, Inputs, Interventions int }
+
+// Moved counts a node that had one status and now has another.
+func (w *Waits) Moved(from, to plan.Status) {
+	w.count(from, -1)
+	w.count(to, 1)
+}
+
+func (w *Waits) count(s plan.Status, n int) {
+	switch s {
+	case plan.ApprovalWaiting:
+		w.Approvals += n
+	case plan.InputWaiting:
+		w.Inputs += n
+	case plan.InterventionWaiting:
+		w.Interventions += n
+	}
 }
 
 // Override is what somebody said who deploys in spite of freezes.
@@ -287,6 +326,8 @@ type Commit struct {
 	// Keeps is how many bytes of large outputs nodes bring. Those of an execution
 	// add up to Keeps.Most, or nothing is changed (ErrStuffed).
 	Keeps Keeping
+	// Waits is how many more, or fewer, of the execution's nodes wait for people.
+	Waits Waits
 	// Audit is appended to the trail with the changes, if a person made them.
 	Audit *audit.Record
 }
@@ -322,7 +363,7 @@ type ExecutionFilter struct {
 	Scope    ref.Scope
 	Pipeline string        // "" means all of the scope
 	Since    time.Time     // those that began then or later; zero means all
-	Statuses []plan.Status // those that have one of these now; none means all
+	Statuses []plan.Status // those of which Shown is one of these; none means all
 }
 
 // Has says whether an execution has one of the statuses that are asked for.

@@ -5,8 +5,10 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"strings"
 
 	"github.com/slipway-cd/slipway/pkg/audit"
+	"github.com/slipway-cd/slipway/pkg/fault"
 	"github.com/slipway-cd/slipway/pkg/plan"
 	"github.com/slipway-cd/slipway/pkg/ref"
 	"github.com/slipway-cd/slipway/pkg/store"
@@ -55,6 +57,7 @@ func readExecution(ctx context.Context, b bodies, it item) (store.Execution, err
 	return store.Execution{
 		ID: text(it, "id"), Scope: d.Scope, Pipeline: d.Pipeline, Name: d.Name, Sequence: number(it, "sequence"), PlanHash: d.PlanHash,
 		Status: plan.Status(text(it, "status")), Message: d.Message, Inputs: d.Inputs, Actor: d.Actor, RetryOf: d.RetryOf, Resume: d.Resume, RollbackOf: d.Back, Parent: d.Parent, Preview: d.Preview, Override: d.Override, As: d.As, JudgesSteps: d.Starts,
+		Waits:     store.Waits{Approvals: int(number(it, "approvals")), Inputs: int(number(it, "inputs")), Interventions: int(number(it, "interventions"))},
 		Interrupt: d.Interrupt, Version: number(it, "version"), StartedAt: fromMillis(number(it, "started")),
 		EndedAt: fromMillis(d.EndedAt), Deadline: fromMillis(d.Deadline),
 	}, nil
@@ -180,8 +183,9 @@ func (s executions) Execution(ctx context.Context, id string) (store.Execution, 
 	return readExecution(ctx, s.table.bodies, it)
 }
 
-// updating writes e over the version that it was read as.
-func (s executions) updating(ctx context.Context, e store.Execution, lost error) (write, error) {
+// updating writes e over the version that it was read as, and counts what more of
+// it waits.
+func (s executions) updating(ctx context.Context, e store.Execution, more store.Waits, lost error) (write, error) {
 	values := item{":status": str(string(e.Status)), ":version": num(e.Version), ":next": num(e.Version + 1)}
 	if err := s.table.encodeOwn(ctx, values, ":doc", docOf(e), largestValue); err != nil {
 		return write{}, err
@@ -190,7 +194,23 @@ func (s executions) updating(ctx context.Context, e store.Execution, lost error)
 	if e.Status.Terminal() {
 		change += " REMOVE pk2, sk2"
 	}
-	return s.table.update(executionAt(e.ID), change, "#version = :version", values, lost), nil
+	return s.table.update(executionAt(e.ID), change+counting(more, values), "#version = :version", values, lost), nil
+}
+
+// waiting counts what more of an execution waits, whatever its version is.
+func (s executions) waiting(id string, more store.Waits) write {
+	values := item{}
+	change := strings.TrimSpace(counting(more, values))
+	return s.table.update(executionAt(id), change, "attribute_exists(#status)", values, fault.New(fault.NotFound, "there is no execution %q", id))
+}
+
+// counting is the part of an update that counts, and adds what it names to values.
+func counting(more store.Waits, values item) string {
+	if more == (store.Waits{}) {
+		return ""
+	}
+	values[":approvals"], values[":inputs"], values[":interventions"] = num(int64(more.Approvals)), num(int64(more.Inputs)), num(int64(more.Interventions))
+	return " ADD #approvals :approvals, #inputs :inputs, #interventions :interventions"
 }
 
 // SetInterrupt marks an execution that is under way.
@@ -209,7 +229,7 @@ func (s executions) SetInterrupt(ctx context.Context, id string, i store.Interru
 			return err
 		}
 		e.Interrupt = i
-		updated, err := s.updating(ctx, e, errAgain)
+		updated, err := s.updating(ctx, e, store.Waits{}, errAgain)
 		if err != nil {
 			return err
 		}

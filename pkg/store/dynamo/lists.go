@@ -41,7 +41,7 @@ func (s executions) ListExecutions(ctx context.Context, f store.ExecutionFilter,
 	if err != nil {
 		return nil, "", err
 	}
-	found = slices.DeleteFunc(found, func(e store.Execution) bool { return !f.Has(e.Status) })
+	found = slices.DeleteFunc(found, func(e store.Execution) bool { return !f.Has(e.Shown()) })
 	if len(found) <= limit {
 		return found, next, nil
 	}

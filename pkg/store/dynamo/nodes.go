@@ -81,11 +81,13 @@ func (s executions) CommitExecution(ctx context.Context, id string, c store.Comm
 			item{":bytes": num(int64(k.Bytes)), ":room": num(int64(k.Most - k.Bytes))}, k.Full(id)))
 	}
 	if e := c.Execution; e != nil {
-		w, err := s.updating(ctx, *e, store.Stale(fmt.Sprintf("execution %q", id), e.Version))
+		w, err := s.updating(ctx, *e, c.Waits, store.Stale(fmt.Sprintf("execution %q", id), e.Version))
 		if err != nil {
 			return err
 		}
 		writes = append(writes, w)
+	} else if c.Waits != (store.Waits{}) {
+		writes = append(writes, s.waiting(id, c.Waits))
 	}
 	var err error
 	switch {

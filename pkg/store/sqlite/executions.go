@@ -20,14 +20,17 @@ type executions struct {
 	recent *recentRuns
 }
 
-const executionColumns = `id, scope, pipeline, sequence, status, version, started_at, doc`
+const executionColumns = `id, scope, pipeline, sequence, status, version, started_at, doc, approvals, inputs, interventions`
 
 // Lists of executions; a page costs what is on it.
 const (
 	selectExecutions   = `SELECT ` + executionColumns + ` FROM execution WHERE scope = ? AND pipeline <> ''` + newestFirst // a preview has none
 	selectExecutionsOf = `SELECT ` + executionColumns + ` FROM execution INDEXED BY execution_pipeline WHERE scope = ? AND pipeline = ?` + newestFirst
 	// The statuses that are asked for stand in one text, each between spaces.
-	newestFirst    = ` AND (started_at, id) < (?, ?) AND started_at >= ? AND (? = '' OR instr(?, ' ' || status || ' ')) ORDER BY started_at DESC, id DESC LIMIT ?`
+	newestFirst    = ` AND (started_at, id) < (?, ?) AND started_at >= ? AND (? = '' OR instr(?, ' ' || ` + shownStatus + ` || ' ')) ORDER BY started_at DESC, id DESC LIMIT ?`
+	// See store.Execution.Shown.
+	shownStatus = `CASE WHEN status <> 'Running' THEN status WHEN interventions > 0 THEN 'InterventionWaiting'
+		WHEN approvals > 0 THEN 'ApprovalWaiting' WHEN inputs > 0 THEN 'InputWaiting' ELSE status END`
 	selectUnderWay = `SELECT ` + executionColumns + ` FROM execution WHERE status IN ('Running', 'QueuedExecutionConcurrencyReached')
 		AND (started_at, id) > (?, ?) AND started_at < ? ORDER BY started_at, id LIMIT ?`
 )
@@ -76,7 +79,7 @@ func scanExecution(row scanner) (store.Execution, error) {
 	var scope string
 	var started int64
 	var raw []byte
-	if err := row.Scan(&e.ID, &scope, &e.Pipeline, &e.Sequence, &e.Status, &e.Version, &started, &raw); err != nil {
+	if err := row.Scan(&e.ID, &scope, &e.Pipeline, &e.Sequence, &e.Status, &e.Version, &started, &raw, &e.Waits.Approvals, &e.Waits.Inputs, &e.Waits.Interventions); err != nil {
 		return store.Execution{}, err
 	}
 	var d executionDoc
@@ -130,7 +133,7 @@ func (s executions) CreateExecution(ctx context.Context, e store.Execution, plan
 		if _, err := appendAudit(tx, a); err != nil {
 			return store.Execution{}, err
 		}
-		made, err := scanExecution(tx.QueryRow(`INSERT INTO execution (`+executionColumns+`) VALUES (?, ?, ?, ?, ?, 1, ?, ?)
+		made, err := scanExecution(tx.QueryRow(`INSERT INTO execution (`+executionColumns+`) VALUES (?, ?, ?, ?, ?, 1, ?, ?, 0, 0, 0)
 			RETURNING `+executionColumns, e.ID, scope, listed, sequence, string(e.Status), millis(e.StartedAt), doc))
 		if err == nil {
 			tx.Then(func() { s.recent.begin(made, len(doc)) })

@@ -144,6 +144,9 @@ func (s executions) CommitExecution(ctx context.Context, id string, c store.Comm
 		if err := kept(tx, id, c.Keeps); err != nil {
 			return err
 		}
+		if err := s.waiting(tx, id, c.Waits); err != nil {
+			return err
+		}
 		if c.Execution != nil {
 			if _, err := s.updateExecution(tx, *c.Execution); err != nil {
 				return err
@@ -155,6 +158,21 @@ func (s executions) CommitExecution(ctx context.Context, id string, c store.Comm
 		_, err := appendAudit(tx, *c.Audit)
 		return err
 	})
+}
+
+// waiting counts the nodes that wait for people from now on, or no longer.
+func (s executions) waiting(tx *sqlitedb.Tx, execution string, more store.Waits) error {
+	if more == (store.Waits{}) {
+		return nil
+	}
+	var now store.Waits
+	err := tx.QueryRow(`UPDATE execution SET approvals = approvals + ?, inputs = inputs + ?, interventions = interventions + ?
+		WHERE id = ? RETURNING approvals, inputs, interventions`, more.Approvals, more.Inputs, more.Interventions, execution).
+		Scan(&now.Approvals, &now.Inputs, &now.Interventions)
+	if err == nil {
+		tx.Then(func() { s.recent.wait(execution, now) })
+	}
+	return missing(err, "execution %q", execution)
 }
 
 // opened counts the nodes that come into being, if there is room for them.

@@ -68,6 +68,14 @@ func (r *recentRuns) change(e store.Execution, doc int) {
 	}
 }
 
+func (r *recentRuns) wait(execution string, waits store.Waits) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if x, ok := r.runs.get(execution); ok {
+		x.execution.Waits = waits
+	}
+}
+
 func (r *recentRuns) changeNodes(execution string, nodes []nodeRow) {
 	r.mu.Lock()
 	defer r.mu.Unlock()

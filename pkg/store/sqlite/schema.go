@@ -167,5 +167,10 @@ func schema() []string {
 
 		// The day on which a token opened something last.
 		`ALTER TABLE token ADD COLUMN used INTEGER NOT NULL DEFAULT 0`,
+
+		// How many nodes of an execution wait for people.
+		`ALTER TABLE execution ADD COLUMN approvals INTEGER NOT NULL DEFAULT 0`,
+		`ALTER TABLE execution ADD COLUMN inputs INTEGER NOT NULL DEFAULT 0`,
+		`ALTER TABLE execution ADD COLUMN interventions INTEGER NOT NULL DEFAULT 0`,
 	}
 }

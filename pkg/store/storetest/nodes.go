@@ -18,6 +18,8 @@ func nodeCases() []testCase {
 		{"the named nodes are read and no others", readNodes},
 		{"a commit is all or nothing", commitAllOrNothing},
 		{"of nodes that are known only those that have changed are read", changedNodes},
+		{"an execution shows what of it waits for people", waitForPeople},
+		{"what waits is counted with the nodes or not at all", raceWaits},
 		{"one of many first writes of a node wins", raceNewNode},
 		{"one of many commits of one version wins", raceCommitNodes},
 		{"commits of different nodes don't disturb each other", commitApart},
@@ -199,6 +201,64 @@ func changedNodes(b *bench) {
 	none, err := b.Store.ChangedNodes(b.ctx(), b.id("none"), have)
 	b.ok(err)
 	same(b, "of an execution that isn't there", nil, none)
+}
+
+func waitForPeople(b *bench) {
+	e := b.create(b.execution("x1"))
+	shows := func(when string, want plan.Status) {
+		b.Helper()
+		read, err := b.Store.Execution(b.ctx(), e.ID)
+		b.ok(err)
+		same(b, when, want, read.Shown())
+		same(b, when+", as it is stored", e.Version, read.Version)
+		for _, status := range []plan.Status{plan.Running, plan.ApprovalWaiting, plan.InputWaiting, plan.InterventionWaiting, plan.Success} {
+			f := store.ExecutionFilter{Scope: b.scope(), Statuses: []plan.Status{status}}
+			list, _, err := b.Store.ListExecutions(b.ctx(), f, store.Page{Limit: 10})
+			b.ok(err)
+			same(b, fmt.Sprint(when, ", listed as ", status), status == want, len(list) == 1)
+			if len(list) == 1 {
+				same(b, when+", of the list", want, list[0].Shown())
+			}
+		}
+	}
+	version := map[plan.NodeID]int64{}
+	commit := func(id plan.NodeID, c store.Commit) {
+		n := b.node(id, plan.Running)
+		n.Version = version[id]
+		version[id]++
+		c.Nodes = []store.Node{n}
+		b.ok(b.Store.CommitExecution(b.ctx(), e.ID, c))
+	}
+	shows("at first", plan.Running)
+	commit("a", store.Commit{Waits: store.Waits{Inputs: 1}})
+	shows("of one that asks for inputs", plan.InputWaiting)
+	commit("b", store.Commit{Waits: store.Waits{Approvals: 2}})
+	shows("of an approval, too", plan.ApprovalWaiting)
+	commit("c", store.Commit{Waits: store.Waits{Interventions: 1}, Execution: &e})
+	e.Version++
+	shows("of an intervention, too", plan.InterventionWaiting)
+	commit("c", store.Commit{Waits: store.Waits{Interventions: -1, Approvals: -1}})
+	shows("after that", plan.ApprovalWaiting)
+	commit("b", store.Commit{Waits: store.Waits{Approvals: -1, Inputs: -1}})
+	shows("after the last", plan.Running)
+	commit("a", store.Commit{Waits: store.Waits{Approvals: 1}})
+	e.Status = plan.Success
+	commit("a", store.Commit{Execution: &e})
+	e.Version++
+	shows("at the end", plan.Success)
+	gone := b.node("a", plan.Running)
+	gone.Execution = b.id("none")
+	b.refused(b.Store.CommitExecution(b.ctx(), gone.Execution, store.Commit{Nodes: []store.Node{gone}, Waits: store.Waits{Inputs: 1}}), fault.NotFound)
+}
+
+func raceWaits(b *bench) {
+	e := b.create(b.execution("x1"))
+	b.oneWins(fault.StaleVersion, func(int) error {
+		return b.Store.CommitExecution(b.ctx(), e.ID, store.Commit{Nodes: []store.Node{b.node("a", plan.ApprovalWaiting)}, Waits: store.Waits{Approvals: 1}})
+	})
+	read, err := b.Store.Execution(b.ctx(), e.ID)
+	b.ok(err)
+	same(b, "what waits", store.Waits{Approvals: 1}, read.Waits)
 }
 
 func openNodes(b *bench) {
