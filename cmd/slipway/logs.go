@@ -20,6 +20,7 @@ import (
 // logFormat says how log lines are shown.
 type logFormat struct {
 	attempt    int
+	tail       int
 	follow     bool
 	timestamps bool
 }
@@ -31,12 +32,15 @@ func logsCommand(a *app) *cobra.Command {
 		Long: "Logs shows the log of a step, which is named by its identifier, or by its whole path where several have the same.\n" +
 			"Without STEP it shows the logs of all steps that have run, each line behind its step's identifier.\n" +
 			"A pipeline stands for its newest execution.\n" +
+			"--tail gives the last lines of the step, or of each, and fetches none before them; with -f also what comes then.\n" +
 			"With -o json each line is an object: its time (t, in ms), its level (l), its text (m).",
-		Example: "  slipway logs guestbook rollout -f\n  slipway logs x6920f1ab3c0d6e5f7a81 --timestamps",
+		Example: "  slipway logs guestbook rollout -f\n  slipway logs guestbook rollout --tail 50\n  slipway logs x6920f1ab3c0d6e5f7a81 --timestamps",
 	}, newest, func(ctx context.Context, client *apiclient.Client, args []string) error {
 		switch {
 		case !a.shows.outputIn("table", "json"):
 			return fault.New(fault.Invalid, "the output of logs is a table or json; found %s", a.shows.output)
+		case f.tail < 0 || f.tail > mostTail:
+			return fault.New(fault.Invalid, "--tail is %d; want 1 to %d lines, or none for all", f.tail, mostTail)
 		case len(args) == 2:
 			return a.stepLog(ctx, client, args[0], args[1], f)
 		}
@@ -44,9 +48,13 @@ func logsCommand(a *app) *cobra.Command {
 	})
 	c.Flags().BoolVarP(&f.follow, "follow", "f", false, "wait for more until the end")
 	c.Flags().IntVar(&f.attempt, "attempt", 0, "of this attempt; 0 means the latest")
+	c.Flags().IntVar(&f.tail, "tail", 0, "only so many lines at the end; 0 means all")
 	c.Flags().BoolVar(&f.timestamps, "timestamps", false, "show when each line was written")
 	return c
 }
+
+// mostTail is how many last lines one request gives at most.
+const mostTail = 1000
 
 // logWait is how long one request waits for lines, in seconds.
 const logWait = 20
@@ -55,7 +63,7 @@ const logWait = 20
 // that come later too.
 func (a *app) stepLog(ctx context.Context, client *apiclient.Client, id, step string, f logFormat) error {
 	p := &logPrinter{app: a, format: f}
-	query := apiclient.LogQuery{Attempt: f.attempt}
+	query := apiclient.LogQuery{Attempt: f.attempt, Tail: f.tail}
 	if f.follow {
 		query.Wait = logWait
 	}
@@ -73,8 +81,10 @@ func (a *app) stepLog(ctx context.Context, client *apiclient.Client, id, step st
 		}
 		p.print("", part.Lines)
 		written = written || len(part.Lines) > 0
+		end := query.Tail > 0
+		query.Tail = 0
 		switch {
-		case !part.Ended && (f.follow || part.Next > query.From):
+		case !part.Ended && (f.follow || !end && part.Next > query.From):
 			query.Attempt, query.From = part.Attempt, part.Next
 		case f.follow && f.attempt == 0 && part.Attempts > part.Attempt:
 			query.Attempt, query.From = part.Attempt+1, 0
@@ -157,7 +167,10 @@ func stepsWithLogs(root *execution.TreeNode) []*execution.TreeNode {
 
 // tail shows one step's log behind its identifier, through all attempts.
 func tail(ctx context.Context, client *apiclient.Client, id string, n *execution.TreeNode, p *logPrinter, wait int) error {
-	query := apiclient.LogQuery{Attempt: 1, Wait: wait}
+	query := apiclient.LogQuery{Attempt: 1, Wait: wait, Tail: p.format.tail}
+	if query.Tail > 0 {
+		query.Attempt = max(n.Attempt, 1) // the end of its log
+	}
 	for {
 		asked := time.Now()
 		part, err := client.Log(ctx, id, string(n.ID), query)
@@ -168,8 +181,10 @@ func tail(ctx context.Context, client *apiclient.Client, id string, n *execution
 			pause(ctx, idle) // a control plane of functions doesn't keep anybody waiting
 		}
 		p.print(n.Identifier, part.Lines)
+		end := query.Tail > 0
+		query.Tail = 0
 		switch {
-		case !part.Ended && (wait > 0 || part.Next > query.From):
+		case !part.Ended && (wait > 0 || !end && part.Next > query.From):
 			query.From = part.Next
 		case part.Attempts > query.Attempt:
 			query.Attempt, query.From = query.Attempt+1, 0

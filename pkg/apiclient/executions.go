@@ -184,6 +184,7 @@ func (c *Client) ApprovalLink(ctx context.Context, id, node string, in api.MakeL
 type LogQuery struct {
 	Attempt int   // 0: the latest
 	From    int64 // Next of the part before
+	Tail    int   // so many of the last lines instead; 0: all from From on
 	Wait    int   // seconds to wait for lines, unless the log has ended
 }
 
@@ -193,7 +194,11 @@ func (c *Client) Log(ctx context.Context, id, node string, in LogQuery) (api.Log
 	if in.Attempt > 0 {
 		q.Set("attempt", strconv.Itoa(in.Attempt))
 	}
-	q.Set("from", strconv.FormatInt(in.From, 10))
+	if in.Tail > 0 {
+		q.Set("tail", strconv.Itoa(in.Tail))
+	} else {
+		q.Set("from", strconv.FormatInt(in.From, 10))
+	}
 	q.Set("wait", strconv.Itoa(in.Wait))
 	return get[api.Log](ctx, c, path("executions", id, "nodes", node, "log"), q)
 }
