@@ -65,9 +65,9 @@ type Filter struct {
 
 // What a filter may be about, its Entities.
 const (
-	FilterEnvironments    = "environments"
-	FilterInfrastructures = "infrastructures"
-	FilterClusters        = "gitOpsClusters"
+	filterEnvironments    = "environments"
+	filterInfrastructures = "infrastructures"
+	filterClusters        = "gitOpsClusters"
 )
 
 // PassesAll says whether nothing fails to pass the filter.
@@ -257,9 +257,9 @@ func (d deployments) stageGroup(v yamldoc.Value, s *StageGroup, gitOps bool) {
 // where GitOps agents deploy, clusters.
 func (d deployments) filters(v yamldoc.Value, gitOps bool) []Filter {
 	var list []Filter
-	has := FilterInfrastructures
+	has := filterInfrastructures
 	if gitOps {
-		has = FilterClusters
+		has = filterClusters
 	}
 	ids := document.Seen{}
 	for item := range d.Items(v) {
@@ -274,7 +274,7 @@ func (d deployments) filters(v yamldoc.Value, gitOps bool) []Filter {
 			"entities": func(v yamldoc.Value) {
 				for item := range d.Items(v) {
 					var one yamldoc.Field[string]
-					d.Literal(&one, FilterEnvironments, has)(item)
+					d.Literal(&one, filterEnvironments, has)(item)
 					f.Entities.Value = append(f.Entities.Value, one.Value)
 				}
 				d.Empty(v, "found no entities: the filter chooses nothing")

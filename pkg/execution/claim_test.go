@@ -150,9 +150,9 @@ func claiming(t *testing.T, runner error) (*Tasks, *moody, *bells) {
 	}), master, rung
 }
 
-func must(t testing.TB, err error) {
-	t.Helper()
+func must(tb testing.TB, err error) {
+	tb.Helper()
 	if err != nil {
-		t.Fatal(err)
+		tb.Fatal(err)
 	}
 }

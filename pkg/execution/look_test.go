@@ -62,6 +62,7 @@ func BenchmarkDescribe(b *testing.B) {
 type describer func(ctx context.Context, id string, part Part) (Tree, error)
 
 func look(b *testing.B, by func(*Service) describer) {
+	b.Helper()
 	s, w := wide(b, 100, 99, plan.State{Status: plan.Success, StartedAt: time.Unix(1, 0), EndedAt: time.Unix(2, 0), Attempt: 1, Outputs: []byte(`{"output":{"x":"1"}}`)})
 	n := store.Node{Execution: "x1", ID: "pipeline.stages.s7", Version: 1, State: plan.State{Status: plan.Running}}
 	describe := by(s)

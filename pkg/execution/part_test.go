@@ -38,9 +38,9 @@ func (w *watched) Task(ctx context.Context, id task.ID) (store.Task, error) {
 
 // wide is a running execution x1 with stages of so many steps each, which all
 // have a record.
-func wide(t testing.TB, stages, steps int, state plan.State) (*Service, *watched) {
-	t.Helper()
-	kept := setup(t)
+func wide(tb testing.TB, stages, steps int, state plan.State) (*Service, *watched) {
+	tb.Helper()
+	kept := setup(tb)
 	root := &plan.Node{ID: "pipeline", Kind: plan.KindPipeline, Identifier: "p"}
 	var nodes []store.Node
 	record := func(id plan.NodeID) { nodes = append(nodes, store.Node{Execution: "x1", ID: id, State: state}) }
@@ -57,18 +57,18 @@ func wide(t testing.TB, stages, steps int, state plan.State) (*Service, *watched
 	}
 	doc, err := (&plan.Plan{Root: root}).Encode()
 	if err != nil {
-		t.Fatal(err)
+		tb.Fatal(err)
 	}
 	scope := ref.Scope{Account: "acme"}
 	e := store.Execution{ID: "x1", Scope: scope, Pipeline: "p", PlanHash: plan.Hash(doc), Status: plan.Running, StartedAt: time.Now()}
-	if _, err := kept.CreateExecution(t.Context(), e, doc, audit.Record{Scope: scope}); err != nil {
-		t.Fatal(err)
+	if _, err := kept.CreateExecution(tb.Context(), e, doc, audit.Record{Scope: scope}); err != nil {
+		tb.Fatal(err)
 	}
 	for len(nodes) > 0 {
 		some := nodes[:min(90, len(nodes))]
 		nodes = nodes[len(some):]
-		if err := kept.CommitExecution(t.Context(), e.ID, store.Commit{Nodes: some}); err != nil {
-			t.Fatal(err)
+		if err := kept.CommitExecution(tb.Context(), e.ID, store.Commit{Nodes: some}); err != nil {
+			tb.Fatal(err)
 		}
 	}
 	w := &watched{Executions: kept.Executions, Tasks: kept.Tasks}

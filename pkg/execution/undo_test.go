@@ -38,13 +38,13 @@ func serviceOn(s store.Store, now func() time.Time, runner statemachine.Runner) 
 }
 
 // setup opens a real store.
-func setup(t testing.TB) store.Store {
-	t.Helper()
-	db, err := sqlitedb.Open(t.Context(), filepath.Join(t.TempDir(), "test.db"))
-	must(t, err)
-	t.Cleanup(func() { _ = db.Close() }) // the test is over
-	s, err := sqlite.New(t.Context(), db)
-	must(t, err)
+func setup(tb testing.TB) store.Store {
+	tb.Helper()
+	db, err := sqlitedb.Open(tb.Context(), filepath.Join(tb.TempDir(), "test.db"))
+	must(tb, err)
+	tb.Cleanup(func() { _ = db.Close() }) // the test is over
+	s, err := sqlite.New(tb.Context(), db)
+	must(tb, err)
 	return s.Store
 }
 

@@ -263,7 +263,7 @@ func (w *Waits) Moved(from, to plan.Status) {
 }
 
 func (w *Waits) count(s plan.Status, n int) {
-	switch s {
+	switch s { //nolint:exhaustive // the others wait for nobody
 	case plan.ApprovalWaiting:
 		w.Approvals += n
 	case plan.InputWaiting:

@@ -91,7 +91,7 @@ func (x *expansion) environments(w wanted) ([]environment, *plan.Group, error) {
 
 // narrowed leaves out environments that don't pass the filters about them.
 func (x *expansion) narrowed(all []environment, filters []entity.Filter, group *plan.Group) ([]environment, *plan.Group, error) {
-	filters = about(entity.FilterEnvironments, filters)
+	filters = about("environments", filters)
 	if len(filters) == 0 {
 		return all, group, nil
 	}
@@ -186,7 +186,7 @@ func (x *expansion) takes(s spot, service plan.Pick) (bool, error) {
 	if s.found && !x.scopedTo(s.doc, service.Ref) {
 		return false, nil
 	}
-	filters := about(entity.FilterInfrastructures, s.filters)
+	filters := about("infrastructures", s.filters)
 	if len(filters) == 0 {
 		return true, nil
 	}

@@ -217,7 +217,7 @@ func (x *expansion) narrow(c *plan.Choice, filters []entity.Filter) (bool, error
 	if err := x.clusters(c); err != nil {
 		return false, err
 	}
-	if filters = about(entity.FilterClusters, filters); len(filters) == 0 {
+	if filters = about("gitOpsClusters", filters); len(filters) == 0 {
 		return true, nil
 	}
 	environment, err := x.doc(ref.Environment, c.Environment.Ref, "")

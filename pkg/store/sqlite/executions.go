@@ -27,7 +27,7 @@ const (
 	selectExecutions   = `SELECT ` + executionColumns + ` FROM execution WHERE scope = ? AND pipeline <> ''` + newestFirst // a preview has none
 	selectExecutionsOf = `SELECT ` + executionColumns + ` FROM execution INDEXED BY execution_pipeline WHERE scope = ? AND pipeline = ?` + newestFirst
 	// The statuses that are asked for stand in one text, each between spaces.
-	newestFirst    = ` AND (started_at, id) < (?, ?) AND started_at >= ? AND (? = '' OR instr(?, ' ' || ` + shownStatus + ` || ' ')) ORDER BY started_at DESC, id DESC LIMIT ?`
+	newestFirst = ` AND (started_at, id) < (?, ?) AND started_at >= ? AND (? = '' OR instr(?, ' ' || ` + shownStatus + ` || ' ')) ORDER BY started_at DESC, id DESC LIMIT ?`
 	// See store.Execution.Shown.
 	shownStatus = `CASE WHEN status <> 'Running' THEN status WHEN interventions > 0 THEN 'InterventionWaiting'
 		WHEN approvals > 0 THEN 'ApprovalWaiting' WHEN inputs > 0 THEN 'InputWaiting' ELSE status END`
