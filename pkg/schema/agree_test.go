@@ -225,7 +225,7 @@ func beyond() []string {
 		`.headers.`, `.environmentVariables.`, `spec.inputs is a list`, `inputSetRefs is a text`,
 		// texts that are looked into
 		`the flag `, `commandFlags can't be honoured`, `pollInterval`, `found an expression; want identifiers`, `secrets that are named as`, `changedFiles needs a Push`,
-		`executionInput`, `so no Docker in one`,
+		`executionInput`, `no containers are run for steps, so`, `it says what runs in the background`,
 		// what goes by an identifier or a word
 		`the freeze has no entityConfigs`,
 		`the freeze is Enabled and has no windows`,

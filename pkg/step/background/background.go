@@ -10,6 +10,7 @@ import (
 
 	"github.com/slipway-cd/slipway/pkg/document"
 	"github.com/slipway-cd/slipway/pkg/fault"
+	"github.com/slipway-cd/slipway/pkg/plan"
 	"github.com/slipway-cd/slipway/pkg/step"
 	"github.com/slipway-cd/slipway/pkg/swimlane/workspace"
 	"github.com/slipway-cd/slipway/pkg/yamldoc"
@@ -26,6 +27,7 @@ type Spec struct {
 	Command yamldoc.Field[string]
 	Shell   yamldoc.Field[string] // empty: Sh
 	tool    workspace.Tool
+	docker  bool // it is Docker in a container
 }
 
 // inDocker matches the images that run Docker in a container.
@@ -34,32 +36,44 @@ var inDocker = regexp.MustCompile(`(^|/)docker:[^/]*dind`)
 // noContainer is what a step can't have without a container.
 const noContainer = "no containers are run for steps, so nothing runs what an image begins with: write a command, of a program on the delegate's machine"
 
+// noDocker is why a step is skipped that runs Docker in a container.
+const noDocker = "the step is skipped: no containers are run for steps, and so no Docker in one; the steps of the session use the Docker of the delegate's machine"
+
 func decode(d *document.Decoder, v yamldoc.Value) step.Spec {
 	s := &Spec{}
 	keys := document.Merge(s.tool.Keys(d), document.Keys{
 		"command":      d.Text(&s.Command),
 		"shell":        d.Supported(&s.Shell, "shell", []string{"Sh", "Bash", "Python"}, "Powershell", "Pwsh"),
-		"entrypoint":   d.Never(noContainer),
+		"entrypoint":   d.Words(nil), // what begins Docker
 		"registryRef":  d.Refuse("a registry of Harness' own isn't supported"),
 		"reports":      d.Refuse("reports of tests aren't supported"),
 		"portBindings": func(v yamldoc.Value) { ports(d, v) },
 	})
-	image, docker := keys["image"], false
+	image := keys["image"]
 	keys["image"] = func(v yamldoc.Value) {
 		image(v)
-		if docker = v.Node != nil && inDocker.MatchString(v.Node.Value); docker {
-			d.Unsupported(v, "no containers are run for steps, and so no Docker in one: take the step out, and have Docker run on the delegate's machine, where the steps of the session find it")
+		if s.docker {
+			d.Warnf(v, document.NoEffect, "%s", noDocker)
 		}
+	}
+	if at := v.Node.Get("image"); at != nil {
+		s.docker = inDocker.MatchString(at.Value)
 	}
 	// Harness' steps of this type have neither.
 	delete(keys, "preExecution")
 	delete(keys, "delegateSelectors")
 	d.Fields(v, keys)
-	if docker {
+	if s.docker {
 		return s
 	}
-	d.Need(v, "command")
-	if at := v.Node.Get("image"); !document.Neutral(at) && document.Neutral(v.Node.Get("command")) {
+	if !document.Neutral(v.Node.Get("entrypoint")) {
+		d.Unsupported(document.Child(v, "entrypoint"), "%s", noContainer)
+	}
+	switch {
+	case !document.Neutral(v.Node.Get("command")):
+	case document.Neutral(v.Node.Get("image")):
+		d.Errorf(v, document.MissingKey, "key \"command\" is missing: it says what runs in the background")
+	default:
 		d.Unsupported(document.Child(v, "image"), "%s", noContainer)
 	}
 	return s
@@ -77,6 +91,9 @@ func ports(d *document.Decoder, v yamldoc.Value) {
 
 // Start has the delegate of the session begin the program.
 func (s *Spec) Start(in step.In) (step.Action, error) {
+	if s.docker {
+		return step.Action{Done: &plan.Outcome{Status: plan.Skipped, Message: noDocker}}, nil
+	}
 	run, err := s.tool.Run(in)
 	if err != nil {
 		return step.Action{}, err
