@@ -240,6 +240,22 @@ type plane struct {
 	ops               []operation
 }
 
+// listener takes an answer, and of a stream of events, which may go on for ever,
+// the beginning.
+type listener struct {
+	*httptest.ResponseRecorder
+
+	leave func()
+}
+
+// Flush leaves a stream.
+func (l listener) Flush() {
+	l.ResponseRecorder.Flush()
+	if l.Header().Get("Content-Type") == "text/event-stream" {
+		l.leave()
+	}
+}
+
 // newPlane makes a control plane with something in a project. By lambda it is
 // the function's handler that answers.
 func newPlane(t *testing.T, byLambda bool) *plane {
@@ -256,8 +272,10 @@ func newPlane(t *testing.T, byLambda bool) *plane {
 	server := local.API()
 	p := &plane{t: t, local: local}
 	p.send = func(r *http.Request) (int, string) {
-		w := httptest.NewRecorder()
-		server.ServeHTTP(w, r)
+		ctx, leave := context.WithCancel(r.Context())
+		defer leave()
+		w := listener{httptest.NewRecorder(), leave}
+		server.ServeHTTP(w, r.WithContext(ctx))
 		return w.Code, w.Body.String()
 	}
 	if byLambda {
