@@ -55,9 +55,7 @@ func (a *app) doctor(ctx context.Context) error {
 	}
 	list = append(list, checkDelegates(delegates, about.Version)...)
 	for _, kind := range []store.TokenKind{store.TokenUser, store.TokenDelegate} {
-		tokens, err := apiclient.All(0, func(p apiclient.Page) ([]api.Token, string, error) {
-			return client.Tokens(ctx, a.caller.tokenScope(scope), kind, p)
-		})
+		tokens, err := tokensOf(ctx, client, a.caller.tokenScope(scope), kind)
 		if err != nil {
 			return err
 		}

@@ -3,7 +3,6 @@ package main
 import (
 	"context"
 	"path/filepath"
-	"slices"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -40,13 +39,13 @@ type testedPolicy struct {
 	Error  string        `json:"error,omitempty"`
 }
 
-// messages are what it said.
-func (t testedPolicy) messages() []string {
-	out := slices.Concat(t.Deny, t.Warn)
-	if t.Error != "" {
-		out = append(out, "it couldn't be evaluated: "+t.Error)
+// testedOf is a result as it is told.
+func testedOf(r policy.Result) testedPolicy {
+	t := testedPolicy{Policy: r.Name, Status: r.Status(), Deny: r.Deny, Warn: r.Warn}
+	if r.Err != nil {
+		t.Error = r.Err.Error()
 	}
-	return out
+	return t
 }
 
 func testPolicies(ctx context.Context, a *app, path, input string) error {
@@ -70,10 +69,11 @@ func testPolicies(ctx context.Context, a *app, path, input string) error {
 	var rows [][]string
 	bad := false
 	for _, p := range policies {
-		t := p.ask(ctx, engine, docs[0].Any(), time.Now())
+		r := p.ask(ctx, engine, docs[0].Any(), time.Now())
+		t := testedOf(r)
 		bad = bad || t.Status == policy.Refused
 		tested = append(tested, t)
-		messages := t.messages()
+		messages := r.Messages()
 		for i := range max(len(messages), 1) {
 			row := []string{"", "", ""}
 			if i == 0 {
@@ -103,13 +103,8 @@ type localPolicy struct {
 }
 
 // ask asks the policy about an input, as a server would at a time.
-func (p localPolicy) ask(ctx context.Context, engine *rego.Engine, input any, now time.Time) testedPolicy {
-	r := policy.Result{Severity: policy.Error, Answer: engine.Evaluate(ctx, p.rego, input, now)}
-	t := testedPolicy{Policy: p.name, Status: r.Status(), Deny: r.Deny, Warn: r.Warn}
-	if r.Err != nil {
-		t.Error = r.Err.Error()
-	}
-	return t
+func (p localPolicy) ask(ctx context.Context, engine *rego.Engine, input any, now time.Time) policy.Result {
+	return policy.Result{Name: p.name, Severity: policy.Error, Answer: engine.Evaluate(ctx, p.rego, input, now)}
 }
 
 // readPolicies reads the policy of a .rego file, or those of a file's documents.

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"fmt"
@@ -47,6 +48,7 @@ type replayed struct {
 	Then       policy.Status  `json:"then"`
 	Now        policy.Status  `json:"now,omitempty"` // none: its input is too large to be shown
 	Policies   []testedPolicy `json:"policies,omitempty"`
+	messages   []string       // of the policies
 }
 
 func replayPolicies(ctx context.Context, a *app, path string, r replay) error {
@@ -90,11 +92,18 @@ func replayPolicies(ctx context.Context, a *app, path string, r replay) error {
 		}
 		if with.Input == nil {
 			large++
+			one.messages = []string{"its input is too large to be shown"}
 			list = append(list, one)
 			continue
 		}
-		if one.Policies, one.Now, err = askAgain(ctx, engine, policies, with); err != nil {
+		said, err := askAgain(ctx, engine, policies, with)
+		if err != nil {
 			return err
+		}
+		one.Now = said.Status()
+		for _, p := range said.Policies {
+			one.Policies = append(one.Policies, testedOf(p))
+			one.messages = append(one.messages, p.Messages()...)
 		}
 		if count[one.Now]++; r.all || one.Now != one.Then {
 			list = append(list, one)
@@ -103,15 +112,8 @@ func replayPolicies(ctx context.Context, a *app, path string, r replay) error {
 	return a.shows.print(list, func() error {
 		var rows [][]string
 		for _, one := range list {
-			var messages []string
-			for _, p := range one.Policies {
-				messages = append(messages, p.messages()...)
-			}
-			now := string(one.Now)
-			if now == "" {
-				now, messages = "-", []string{"its input is too large to be shown"}
-			}
-			rows = append(rows, []string{one.Evaluation, one.At.Format(time.RFC3339), one.Asked, one.Entity, string(one.Then), now, strings.Join(messages, "; ")})
+			now := cmp.Or(string(one.Now), "-")
+			rows = append(rows, []string{one.Evaluation, one.At.Format(time.RFC3339), one.Asked, one.Entity, string(one.Then), now, strings.Join(one.messages, "; ")})
 		}
 		if len(rows) > 0 {
 			if err := a.shows.table("EVALUATION AT ASKED ENTITY THEN NOW MESSAGES", rows); err != nil {
@@ -125,17 +127,14 @@ func replayPolicies(ctx context.Context, a *app, path string, r replay) error {
 }
 
 // askAgain asks policies about the input of an evaluation, at its time.
-func askAgain(ctx context.Context, engine *rego.Engine, policies []localPolicy, e policy.WithInput) ([]testedPolicy, policy.Status, error) {
+func askAgain(ctx context.Context, engine *rego.Engine, policies []localPolicy, e policy.WithInput) (policy.SetResult, error) {
 	var input any
 	if err := json.Unmarshal(e.Input, &input); err != nil {
-		return nil, "", fmt.Errorf("read the input of evaluation %s: %w", e.ID, err)
+		return policy.SetResult{}, fmt.Errorf("read the input of evaluation %s: %w", e.ID, err)
 	}
-	worst, tested := policy.Pass, make([]testedPolicy, len(policies))
+	all := policy.SetResult{Policies: make([]policy.Result, len(policies))}
 	for i, p := range policies {
-		tested[i] = p.ask(ctx, engine, input, e.CreatedAt)
-		if s := tested[i].Status; s == policy.Refused || worst == policy.Pass {
-			worst = s
-		}
+		all.Policies[i] = p.ask(ctx, engine, input, e.CreatedAt)
 	}
-	return tested, worst, nil
+	return all, nil
 }

@@ -181,9 +181,7 @@ func (a *app) tokens(ctx context.Context, kind store.TokenKind, revoked bool) er
 	if err != nil {
 		return err
 	}
-	all, err := apiclient.All(0, func(p apiclient.Page) ([]api.Token, string, error) {
-		return client.Tokens(ctx, a.caller.tokenScope(scope), kind, p)
-	})
+	all, err := tokensOf(ctx, client, a.caller.tokenScope(scope), kind)
 	if err != nil {
 		return err
 	}
@@ -205,6 +203,11 @@ func (a *app) tokens(ctx context.Context, kind store.TokenKind, revoked bool) er
 		}
 		return a.shows.table("ID NAME ACTOR SCOPE STATE BOUND AGE USED", rows)
 	})
+}
+
+// tokensOf are the tokens of a kind, of a scope and within it.
+func tokensOf(ctx context.Context, client *apiclient.Client, scope ref.Scope, kind store.TokenKind) ([]api.Token, error) {
+	return apiclient.All(0, func(p apiclient.Page) ([]api.Token, string, error) { return client.Tokens(ctx, scope, kind, p) })
 }
 
 // boundTo says to what a token's delegates are bound.

@@ -126,12 +126,8 @@ func (g *gate) turnedAway(ctx context.Context, t store.AccessToken, from allowli
 	if err != nil || !first {
 		return err
 	}
-	what := "token"
-	if t.Kind == store.TokenSession {
-		what = "session"
-	}
 	_, err = g.Store.AppendAudit(ctx, audit.Record{
-		Time: g.Now(), Actor: t.Actor, Scope: t.Scope, Action: audit.AccessDenied, Kind: what, ID: t.ID, After: "from " + from.Shown(), Request: requestID(ctx),
+		Time: g.Now(), Actor: t.Actor, Scope: t.Scope, Action: audit.AccessDenied, Kind: heldAs(t), ID: t.ID, After: "from " + from.Shown(), Request: requestID(ctx),
 	})
 	return err
 }

@@ -1,7 +1,6 @@
 package api_test
 
 import (
-	"net/http/httptest"
 	"net/netip"
 	"slices"
 	"strings"
@@ -19,15 +18,9 @@ import (
 // askFrom is ask as from some address.
 func (s *server) askFrom(address, method, path, body string, headers ...string) answer {
 	s.t.Helper()
-	r := httptest.NewRequestWithContext(s.t.Context(), method, path, strings.NewReader(body))
+	r := s.request(method, path, body, headers...)
 	r.RemoteAddr = netip.AddrPortFrom(netip.MustParseAddr(address), 4711).String()
-	r.Header.Set("Authorization", "Bearer "+s.token)
-	for i := 0; i+1 < len(headers); i += 2 {
-		r.Header.Set(headers[i], headers[i+1])
-	}
-	w := httptest.NewRecorder()
-	s.ServeHTTP(w, r)
-	return answer{t: s.t, status: w.Code, header: w.Header(), body: w.Body.Bytes()}
+	return s.send(r)
 }
 
 const (

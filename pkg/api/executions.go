@@ -12,6 +12,7 @@ import (
 
 	"github.com/slipway-cd/slipway/pkg/access"
 	"github.com/slipway-cd/slipway/pkg/access/action"
+	"github.com/slipway-cd/slipway/pkg/access/grants"
 	"github.com/slipway-cd/slipway/pkg/access/right"
 	"github.com/slipway-cd/slipway/pkg/execution"
 	"github.com/slipway-cd/slipway/pkg/fault"
@@ -345,10 +346,19 @@ func (s *steering) awaitEnd(ctx context.Context, id string, most time.Duration) 
 			return ctx.Err()
 		}
 	}
+	_, err := s.goesOn(ctx)
+	return err
+}
+
+// goesOn says whether an answer that takes long may still be given: its caller's token
+// wasn't revoked, and no IP allow list keeps that one out by now. It gives the caller as
+// of now.
+func (s *steering) goesOn(ctx context.Context) (grants.Caller, error) {
 	if err := access.Recheck(ctx, s.Store.Keys, caller(ctx), s.Now()); err != nil {
-		return err
+		return grants.Caller{}, err
 	}
-	return asker(ctx).Now().Admitted(ctx)
+	now := asker(ctx).Now()
+	return now, now.Admitted(ctx)
 }
 
 func (s *steering) abortExecution(ctx context.Context, in *OfExecution) (*executionAnswer, error) {

@@ -8,7 +8,6 @@ import (
 	"github.com/danielgtaylor/huma/v2"
 	"github.com/danielgtaylor/huma/v2/adapters/humago"
 
-	"github.com/slipway-cd/slipway/pkg/access"
 	"github.com/slipway-cd/slipway/pkg/access/action"
 	"github.com/slipway-cd/slipway/pkg/access/grants"
 	"github.com/slipway-cd/slipway/pkg/access/right"
@@ -81,18 +80,15 @@ func (s *steering) hint(ctx context.Context, stream *eventStream, scope ref.Scop
 	}
 	var rested time.Time
 	for await(ctx, heard.changes, rested) {
-		if err := access.Recheck(ctx, s.Store.Keys, caller(ctx), s.Now()); err != nil {
-			return err
+		now, err := s.goesOn(ctx)
+		if err == nil {
+			err = now.Allow(ctx, action.ExecutionView, right.Resource{Scope: scope, Some: true})
 		}
-		now := asker(ctx).Now()
-		if err := now.Admitted(ctx); err != nil {
-			return err
-		}
-		if err := now.Allow(ctx, action.ExecutionView, right.Resource{Scope: scope, Some: true}); err != nil {
+		if err != nil {
 			return err
 		}
 		begun := time.Now()
-		changed, err := s.changedIn(ctx, scope, heard)
+		changed, err := s.changedIn(ctx, now, scope, heard)
 		if err != nil {
 			return err
 		}
@@ -107,9 +103,9 @@ func (s *steering) hint(ctx context.Context, stream *eventStream, scope ref.Scop
 	return nil
 }
 
-// changedIn is what a listener has heard that concerns a scope and that the caller may
+// changedIn is what a listener has heard that concerns a scope and that who asks may
 // see. Previews are in no list.
-func (s *steering) changedIn(ctx context.Context, scope ref.Scope, heard *listener) (hint, error) {
+func (s *steering) changedIn(ctx context.Context, who grants.Caller, scope ref.Scope, heard *listener) (hint, error) {
 	leave, err := s.Work.enter(ctx)
 	if err != nil {
 		return hint{}, err
@@ -127,7 +123,7 @@ func (s *steering) changedIn(ctx context.Context, scope ref.Scope, heard *listen
 			found = append(found, e)
 		}
 	}
-	if found, err = grants.Sees(ctx, asker(ctx).Now(), action.ExecutionView, found, resourceOf); err != nil {
+	if found, err = grants.Sees(ctx, who, action.ExecutionView, found, resourceOf); err != nil {
 		return hint{}, err
 	}
 	out := hint{Executions: make([]string, len(found)), All: more}

@@ -91,11 +91,21 @@ type answer struct {
 // is sent unless an Authorization is given.
 func (s *server) ask(method, path, body string, headers ...string) answer {
 	s.t.Helper()
+	return s.send(s.request(method, path, body, headers...))
+}
+
+func (s *server) request(method, path, body string, headers ...string) *http.Request {
+	s.t.Helper()
 	r := httptest.NewRequestWithContext(s.t.Context(), method, path, strings.NewReader(body))
 	r.Header.Set("Authorization", "Bearer "+s.token)
 	for i := 0; i+1 < len(headers); i += 2 {
 		r.Header.Set(headers[i], headers[i+1])
 	}
+	return r
+}
+
+func (s *server) send(r *http.Request) answer {
+	s.t.Helper()
 	w := httptest.NewRecorder()
 	s.ServeHTTP(w, r)
 	return answer{t: s.t, status: w.Code, header: w.Header(), body: w.Body.Bytes()}

@@ -47,13 +47,17 @@ func revokeFound(ctx context.Context, s *Server, text string) error {
 	if err := s.Store.PutToken(ctx, t); err != nil {
 		return err
 	}
-	what := "token"
-	if t.Kind == store.TokenSession {
-		what = "session"
-	}
 	_, err = s.Store.AppendAudit(ctx, audit.Record{
-		Time: s.Now(), Actor: "whoever has the token", Scope: t.Scope, Action: audit.RevokeToken, Kind: what, ID: t.ID,
+		Time: s.Now(), Actor: "whoever has the token", Scope: t.Scope, Action: audit.RevokeToken, Kind: heldAs(t), ID: t.ID,
 		After: string(t.Kind) + " " + t.Name + " for " + t.Actor + ", by its text", Request: requestID(ctx),
 	})
 	return err
+}
+
+// heldAs is what the audit trail calls what somebody holds.
+func heldAs(t store.AccessToken) string {
+	if t.Kind == store.TokenSession {
+		return "session"
+	}
+	return "token"
 }

@@ -12,7 +12,6 @@ import (
 	"github.com/danielgtaylor/huma/v2"
 	"github.com/danielgtaylor/huma/v2/adapters/humago"
 
-	"github.com/slipway-cd/slipway/pkg/access"
 	"github.com/slipway-cd/slipway/pkg/access/action"
 	"github.com/slipway-cd/slipway/pkg/access/right"
 	"github.com/slipway-cd/slipway/pkg/execution"
@@ -108,18 +107,14 @@ func (s *steering) follow(ctx context.Context, stream *eventStream, watcher *exe
 		if !await(ctx, changed, rested) {
 			return nil
 		}
-		if err := access.Recheck(ctx, s.Store.Keys, caller(ctx), s.Now()); err != nil {
-			return err
+		now, err := s.goesOn(ctx)
+		if err == nil {
+			err = now.Allow(ctx, action.ExecutionView, right.Resource{Scope: scope, ID: tree.Pipeline})
 		}
-		now := asker(ctx).Now()
-		if err := now.Admitted(ctx); err != nil {
-			return err
-		}
-		if err := now.Allow(ctx, action.ExecutionView, right.Resource{Scope: scope, ID: tree.Pipeline}); err != nil {
+		if err != nil {
 			return err
 		}
 		begun := time.Now()
-		var err error
 		if tree, err = s.look(ctx, watcher); err != nil {
 			return err
 		}

@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"slices"
 	"time"
 
 	"github.com/slipway-cd/slipway/pkg/access/grants"
@@ -120,19 +119,15 @@ func (s Sync) one(ctx context.Context, p sso.Provider, made time.Time) error {
 // bindings are those of the users who log in by a provider.
 func (s Sync) bindings(ctx context.Context, p sso.Provider, made time.Time) ([]kept, error) {
 	d := s.Desk
-	var users []string
+	var all []kept
 	for saved, err := range store.All(ctx, d.Store, ref.Scope{Account: d.Account}, ref.LoginBinding, "") {
 		if err != nil {
 			return nil, err
 		}
-		if b := sso.Decode(saved.YAML); b.Subject != "" && b.Is(p, made) {
-			users = append(users, b.User)
+		if !sso.OfUser(saved.Key.ID) || !sso.Decode(saved.YAML).Is(p, made) {
+			continue
 		}
-	}
-	slices.Sort(users)
-	var all []kept
-	for _, id := range slices.Compact(users) { // each is kept twice: by the user, and by the subject
-		b, err := d.binding(ctx, p, made, store.EntityKey{Scope: ref.Scope{Account: d.Account}, Kind: ref.User, ID: id})
+		b, err := d.binding(ctx, p, made, store.EntityKey{Scope: saved.Key.Scope, Kind: ref.User, ID: saved.Key.ID})
 		if err != nil {
 			return nil, err
 		}

@@ -11,6 +11,7 @@ import (
 	"github.com/slipway-cd/slipway/pkg/fault"
 	"github.com/slipway-cd/slipway/pkg/gitops"
 	"github.com/slipway-cd/slipway/pkg/gitops/errand"
+	"github.com/slipway-cd/slipway/pkg/gitops/protocol"
 	"github.com/slipway-cd/slipway/pkg/task"
 )
 
@@ -260,20 +261,29 @@ func (j *job) start(ctx context.Context, all []*running) error {
 	return nil
 }
 
+// result is what the agent has answered to the request that was made last; nil: nothing
+// yet.
+func (r *running) result() *protocol.Result {
+	if q := r.app.Request; q != nil && q.ID == r.request {
+		return q.Result
+	}
+	return nil
+}
+
 // synced judges the operation that was asked for.
 func (j *job) synced(r *running) {
-	q := r.app.Request
-	if q == nil || q.ID != r.request || q.Result == nil {
+	result := r.result()
+	if result == nil {
 		return
 	}
-	if q.Result.Busy {
+	if result.Busy {
 		j.say(unitSync, "%s: another operation is in progress; it is waited for", r.app.Name)
 		r.round++
 		r.enter(ready)
 		return
 	}
-	if q.Result.Failed {
-		r.fail("%s", q.Result.Message)
+	if result.Failed {
+		r.fail("%s", result.Message)
 		return
 	}
 	if r.app.Summary == nil {
@@ -322,13 +332,13 @@ func (j *job) promote(ctx context.Context, all []*running) error {
 
 // promoted judges what came of that.
 func (j *job) promoted(r *running) {
-	q := r.app.Request
-	if q == nil || q.ID != r.request || q.Result == nil {
+	result := r.result()
+	if result == nil {
 		return
 	}
 	r.promoted = time.Now()
-	if r.stuck = q.Result.Failed; r.stuck {
-		j.warn(unitWait, "%s is Suspended, and no Rollout of it goes on by %s: %s", r.app.Name, j.spec.Promote, q.Result.Message)
+	if r.stuck = result.Failed; r.stuck {
+		j.warn(unitWait, "%s is Suspended, and no Rollout of it goes on by %s: %s", r.app.Name, j.spec.Promote, result.Message)
 	} else {
 		j.say(unitWait, "%s: %s is done to its paused Rollouts", r.app.Name, j.spec.Promote)
 	}

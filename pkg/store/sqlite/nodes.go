@@ -73,12 +73,7 @@ func (s executions) Nodes(ctx context.Context, execution string, ids ...plan.Nod
 
 // AllNodes reads every node record of an execution.
 func (s executions) AllNodes(ctx context.Context, execution string) ([]store.Node, error) {
-	if kept, known := s.recent.allNodes(execution); known {
-		return decodeNodes(kept)
-	}
-	return read(ctx, s.db, func(tx *sqlitedb.Tx) ([]store.Node, error) {
-		return rows(tx, scanNode, `SELECT execution, id, version, state FROM node WHERE execution = ? ORDER BY id`, execution)
-	})
+	return s.ChangedNodes(ctx, execution, nil)
 }
 
 // ChangedNodes reads the node records of an execution but those that have the
@@ -87,10 +82,10 @@ func (s executions) ChangedNodes(ctx context.Context, execution string, have map
 	if kept, known := s.recent.changedNodes(execution, have); known {
 		return decodeNodes(kept)
 	}
-	if len(have) == 0 {
-		return s.AllNodes(ctx, execution)
-	}
 	return read(ctx, s.db, func(tx *sqlitedb.Tx) ([]store.Node, error) {
+		if len(have) == 0 {
+			return rows(tx, scanNode, `SELECT execution, id, version, state FROM node WHERE execution = ? ORDER BY id`, execution)
+		}
 		all, err := rows(tx, func(row scanner) (r nodeRow, err error) {
 			err = row.Scan(&r.id, &r.version)
 			return r, err

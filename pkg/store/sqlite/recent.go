@@ -116,23 +116,8 @@ func (r *recentRuns) nodes(execution string, ids []plan.NodeID) (rows []nodeRow,
 	return rows, true
 }
 
-// allNodes gives an execution's nodes by their ids.
-func (r *recentRuns) allNodes(execution string) (rows []nodeRow, known bool) {
-	r.mu.RLock()
-	defer r.mu.RUnlock()
-	x, ok := r.runs.get(execution)
-	if !ok {
-		return nil, false
-	}
-	for _, n := range x.nodes {
-		rows = append(rows, n)
-	}
-	slices.SortFunc(rows, func(a, b nodeRow) int { return cmp.Compare(a.id, b.id) })
-	return rows, true
-}
-
 // changedNodes gives those of an execution's nodes that don't have the given
-// version.
+// version, by their ids.
 func (r *recentRuns) changedNodes(execution string, have map[plan.NodeID]int64) (rows []nodeRow, known bool) {
 	r.mu.RLock()
 	defer r.mu.RUnlock()
@@ -145,6 +130,7 @@ func (r *recentRuns) changedNodes(execution string, have map[plan.NodeID]int64) 
 			rows = append(rows, n)
 		}
 	}
+	slices.SortFunc(rows, func(a, b nodeRow) int { return cmp.Compare(a.id, b.id) })
 	return rows, true
 }
 
