@@ -204,10 +204,10 @@ func untrusted(d document, docs []document, strict bool) []fault.Detail {
 	if strict {
 		report.Strict()
 	}
-	lint.Untrusted(d.entity.Doc, report)
+	lint.Untrusted(d.entity.Doc, builtin.Steps(), report)
 	for _, o := range docs {
 		if o.entity != nil && o.entity.Kind == ref.Pipeline && d.entity.Parent.ID == o.entity.Identifier.Value && d.entity.Parent.Scope == o.entity.Scope {
-			catalog.Fills(o.node.Get(string(ref.Pipeline)), d.entity, report)
+			catalog.Fills(o.node.Get(string(ref.Pipeline)), d.entity, builtin.Steps(), report)
 		}
 	}
 	var wrong []fault.Detail

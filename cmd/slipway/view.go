@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/slipway-cd/slipway/pkg/api"
+	"github.com/slipway-cd/slipway/pkg/builtin"
 	"github.com/slipway-cd/slipway/pkg/execution"
 	"github.com/slipway-cd/slipway/pkg/plan"
 	"github.com/slipway-cd/slipway/pkg/printable"
@@ -196,7 +197,7 @@ func note(n *execution.TreeNode) string {
 		return strings.TrimSuffix("waits for a decision: "+message, ": ")
 	case n.Status.Bad() && len(n.Children) == 0: // or none is shown
 		return strings.TrimSuffix(string(n.Status)+": "+message, ": ")
-	case n.Status == plan.ResourceWaiting && n.Type == "Barrier":
+	case n.Status == plan.ResourceWaiting && builtin.Steps().Of(n.Type).Meets:
 		return "waits for others at its barrier"
 	case n.Status == plan.ResourceWaiting:
 		return "waits for its turn"

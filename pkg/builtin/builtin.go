@@ -157,6 +157,5 @@ func Engine() []step.Type {
 // Options say what a document of a scope is checked against: all that comes with
 // Slipway.
 func Options(scope ref.Scope) entity.Options {
-	steps := Steps()
-	return entity.Options{Scope: scope, CheckStep: steps.Check, Session: steps.Session, Moves: steps.Moves, Lasts: steps.Lasts, Types: Types()}
+	return entity.Options{Scope: scope, Steps: Steps(), Types: Types()}
 }

@@ -38,7 +38,7 @@ func (c *Catalog) read(ctx context.Context, d Draft) (*entity.Entity, *yamldoc.R
 		report.Within("", func(part *yamldoc.Report) { warnOfNames(e.Pipeline, part) })
 	}
 	if e != nil && !report.Failed() {
-		lint.Untrusted(e.Doc, report)
+		lint.Untrusted(e.Doc, c.Options.Steps, report)
 	}
 	return e, report, report.Err()
 }

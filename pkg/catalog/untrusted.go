@@ -8,6 +8,7 @@ import (
 	"github.com/slipway-cd/slipway/pkg/fault"
 	"github.com/slipway-cd/slipway/pkg/lint"
 	"github.com/slipway-cd/slipway/pkg/ref"
+	"github.com/slipway-cd/slipway/pkg/step"
 	"github.com/slipway-cd/slipway/pkg/store"
 	"github.com/slipway-cd/slipway/pkg/yamldoc"
 )
@@ -29,7 +30,7 @@ func (c *Catalog) untrusted(ctx context.Context, e *entity.Entity, key store.Ent
 		if err != nil {
 			return nil, err
 		}
-		Fills(pipeline, e, report)
+		Fills(pipeline, e, c.Options.Steps, report)
 	case ref.Pipeline:
 		pipeline, err := Find(c.Store.Entity).resolved(ctx, key, d.YAML)
 		if err != nil {
@@ -65,7 +66,7 @@ func (c *Catalog) filledBy(ctx context.Context, key store.EntityKey, pipeline *y
 				values = valuesOf(doc)
 			}
 			part := yamldoc.NewReport("")
-			lint.Filled(pipeline, values, part)
+			lint.Filled(pipeline, values, c.Options.Steps, part)
 			for _, f := range part.Findings() {
 				at := &yamldoc.Node{Kind: yamldoc.Scalar, Line: f.Line, Column: f.Column}
 				report.Doubtf(yamldoc.Sub(at, f.Path), f.Code, "with what the %s gives, %s", s.Key.Describe(), f.Message)
@@ -84,7 +85,7 @@ func (c *Catalog) filledBy(ctx context.Context, key store.EntityKey, pipeline *y
 // Fills reports what a trigger or an input set puts into scripts of its
 // pipeline, which is given below its root key with what templates bring. The
 // findings stand where the values do.
-func Fills(pipeline *yamldoc.Node, e *entity.Entity, r *yamldoc.Report) {
+func Fills(pipeline *yamldoc.Node, e *entity.Entity, types step.Types, r *yamldoc.Report) {
 	var values *yamldoc.Node
 	path := "pipeline"
 	switch {
@@ -94,7 +95,7 @@ func Fills(pipeline *yamldoc.Node, e *entity.Entity, r *yamldoc.Report) {
 		values = e.InputSet.Values
 	}
 	part := yamldoc.NewReport("")
-	lint.Filled(pipeline, values, part)
+	lint.Filled(pipeline, values, types, part)
 	at := yamldoc.Sub(&yamldoc.Node{Kind: yamldoc.Scalar, Line: e.Identifier.At.Line, Column: e.Identifier.At.Column}, path)
 	if e.InputSet != nil && values != nil {
 		at = yamldoc.Sub(values, path)

@@ -16,25 +16,19 @@ import (
 // those that wait fail too. Whether it is open follows from the states of its
 // steps alone, so there is nothing to store and nothing to repair.
 
-// typeBarrier is the step type.
-const typeBarrier = "Barrier"
-
-// barrierOf is the barrier that a step waits at; empty if it is no such step.
+// barrierOf is the barrier that a step waits at.
 func barrierOf(n *plan.Node) string {
-	if n.Type != typeBarrier || n.Kind != plan.KindStep {
-		return ""
-	}
 	if name := n.Doc.At("spec", "barrierRef"); name != nil {
 		return name.Value
 	}
 	return ""
 }
 
-// barriers lists the steps of each barrier of a plan. Iterations of a loop
-// share the barrier (semantics/pipeline §7.1).
-func barriers(p *plan.Plan, state func(plan.NodeID) plan.State) map[string][]*plan.Node {
+// barriers lists the steps, of types that wait for each other, of each barrier of a
+// plan. Iterations of a loop share the barrier (semantics/pipeline §7.1).
+func barriers(p *plan.Plan, types []string, state func(plan.NodeID) plan.State) map[string][]*plan.Node {
 	found := map[string][]*plan.Node{}
-	for _, n := range stepsOf(p, p.Root, typeBarrier, state) {
+	for _, n := range stepsOf(p, p.Root, types, state) {
 		found[barrierOf(n)] = append(found[barrierOf(n)], n)
 	}
 	return found
@@ -44,7 +38,7 @@ func barriers(p *plan.Plan, state func(plan.NodeID) plan.State) map[string][]*pl
 // neither open nor broken.
 func (d *states) barrier(n *plan.Node) *plan.Outcome {
 	name, open := barrierOf(n), true
-	for _, other := range barriers(d.plan, d.get)[name] {
+	for _, other := range barriers(d.plan, d.meets, d.get)[name] {
 		if other.ID == n.ID {
 			continue
 		}
@@ -88,11 +82,11 @@ func (d *states) came(n *plan.Node) (came bool, failed *plan.Node) {
 // it hasn't been read: its steps and what they are in.
 func (s *snapshot) meeting(id plan.NodeID) []plan.NodeID {
 	n := s.plan.Node(id)
-	if n == nil || barrierOf(n) == "" {
+	if n == nil || n.Kind != plan.KindStep || !slices.Contains(s.r.meets, n.Type) {
 		return nil
 	}
 	var ids []plan.NodeID
-	for _, p := range barriers(s.plan, s.state)[barrierOf(n)] {
+	for _, p := range barriers(s.plan, s.r.meets, s.state)[barrierOf(n)] {
 		for ; p != nil; p = p.Parent() {
 			if _, read := s.nodes[p.ID]; !read && !slices.Contains(ids, p.ID) {
 				ids = append(ids, p.ID)
@@ -124,7 +118,7 @@ func (h *Handler) passBarrier(ctx context.Context, snap *snapshot, n *plan.Node,
 	if snap, err = h.Reader.snapshot(ctx, snap.execution.ID); err != nil {
 		return false, err
 	}
-	seen := states{plan: snap.plan, stored: snap.state}
+	seen := states{plan: snap.plan, meets: h.Reader.meets, stored: snap.state}
 	waits = seen.barrier(snap.plan.Node(n.ID)) == nil
 	return waits, snap.err
 }
@@ -141,7 +135,7 @@ func (h *Handler) meet(ctx context.Context, snap *snapshot, written []Write) err
 		}
 		return nodes[0].State
 	}
-	all := barriers(snap.plan, fresh)
+	all := barriers(snap.plan, h.Reader.meets, fresh)
 	if failed != nil {
 		return failed
 	}

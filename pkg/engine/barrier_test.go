@@ -4,6 +4,7 @@ import (
 	"testing"
 
 	"github.com/slipway-cd/slipway/pkg/plan"
+	"github.com/slipway-cd/slipway/pkg/step/barrier"
 	"github.com/slipway-cd/slipway/pkg/yamldoc"
 )
 
@@ -11,7 +12,7 @@ import (
 func meets(id string) *plan.Node {
 	docs, _ := yamldoc.Parse("", []byte("spec: {barrierRef: b}"))
 	n := st(id)
-	n.Type, n.Doc = typeBarrier, docs[0]
+	n.Type, n.Doc = barrier.Type().Name, docs[0]
 	return n
 }
 
@@ -113,7 +114,7 @@ func TestBarriersInLoops(t *testing.T) {
 			s.states[id] = state
 		}
 		in := s.input("p", 0, At{})
-		seen := states{plan: in.Plan, stored: in.State}
+		seen := states{plan: in.Plan, meets: in.Meets, stored: in.State}
 		return seen.barrier(s.plan.Node("p.par2.s1.x")) != nil
 	}
 	if open(nil) {
@@ -135,7 +136,7 @@ func TestBarriersInLoops(t *testing.T) {
 func TestWhatConcernsABarrier(t *testing.T) {
 	t.Parallel()
 	s := newSim(t, pipeline(stage("s", st("a"), group("g", meets("x")))))
-	steps := barriers(s.plan, func(plan.NodeID) plan.State { return plan.State{} })["b"]
+	steps := barriers(s.plan, []string{barrier.Type().Name}, func(plan.NodeID) plan.State { return plan.State{} })["b"]
 	tests := []struct {
 		node  plan.NodeID
 		state plan.State

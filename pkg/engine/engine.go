@@ -47,6 +47,8 @@ type Input struct {
 	// Enforced is a good outcome of a step's attempt once its policy sets have been
 	// asked about it. It is asked only of a step that has some.
 	Enforced func(n *plan.Node, attempt int, o plan.Outcome, state func(plan.NodeID) plan.State) plan.Outcome
+	// Meets are the step types whose steps wait for each other: step.Type.Meets.
+	Meets []string
 	// Deploys says whether a step's type deploys something.
 	Deploys func(n *plan.Node) bool
 	// Timeout evaluates a node's timeout; 0 means none.
@@ -140,7 +142,7 @@ type Write struct {
 // Next decides what comes next for the node whose machine run asks.
 // Deciding twice from the same states gives the same decision.
 func Next(in Input) Decision {
-	w := &walk{Input: in, states: states{plan: in.Plan, stored: in.State, dirty: map[plan.NodeID]plan.State{}}}
+	w := &walk{Input: in, states: states{plan: in.Plan, meets: in.Meets, stored: in.State, dirty: map[plan.NodeID]plan.State{}}}
 	n := in.Plan.Node(in.Node)
 	loop, waits := n.Parent(), false
 	if loop != nil && loop.Kind == plan.KindLoop && notStarted(w.states.get(n.ID).Status) {
@@ -180,6 +182,7 @@ type walk struct {
 // been decided laid over it.
 type states struct {
 	plan   *plan.Plan
+	meets  []string // Input.Meets
 	stored func(plan.NodeID) plan.State
 	dirty  map[plan.NodeID]plan.State
 	order  []plan.NodeID

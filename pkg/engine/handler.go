@@ -78,6 +78,12 @@ func NewHandler(cfg Config) *Handler {
 	}
 	for _, t := range cfg.Steps {
 		r.steps[t.Name] = t
+		if t.Meets {
+			r.meets = append(r.meets, t.Name)
+		}
+		if t.Holds {
+			r.holds = append(r.holds, t.Name)
+		}
 	}
 	w := waiting{cfg.Runner}
 	h := &Handler{
@@ -208,8 +214,8 @@ func (h *Handler) decideOnce(ctx context.Context, snap *snapshot, q question, st
 		Aborted: snap.execution.Interrupt == store.InterruptAbort, Paused: snap.execution.Interrupt == store.InterruptPause, Stuffed: stuffed,
 		After: q.after, Failure: q.failure, Window: h.Windows,
 		State: snap.state, Task: snap.task, Condition: snap.condition, Timeout: snap.timeout, Patience: snap.patience, Loop: snap.loop, Choose: snap.choose, Frozen: snap.frozen, Enforced: snap.enforced,
-		Undoes: snap.execution.RollbackOf != "",
-		Gated:  len(h.Limits.gates(snap.execution)) > 0, Deploys: func(n *plan.Node) bool { return h.Reader.steps[n.Type].Deploys },
+		Undoes: snap.execution.RollbackOf != "", Meets: h.Reader.meets,
+		Gated: len(h.Limits.gates(snap.execution)) > 0, Deploys: func(n *plan.Node) bool { return h.Reader.steps[n.Type].Deploys },
 	})
 	if snap.err != nil {
 		return Answer{}, snap.err

@@ -14,9 +14,6 @@ import (
 // key for its stage or its pipeline and gives it back when that ends. Its
 // timeout bounds the wait.
 
-// typeQueue is the step type.
-const typeQueue = "Queue"
-
 // holds is the node for which a node holds its turn: a Queue step's stage or
 // pipeline, by its scope. Others hold for themselves.
 func holds(n *plan.Node) *plan.Node {
@@ -33,12 +30,12 @@ func holds(n *plan.Node) *plan.Node {
 	return stage
 }
 
-// queues lists the Queue steps that hold for a stage or a pipeline.
-func queues(p *plan.Plan, n *plan.Node, state func(plan.NodeID) plan.State) []*plan.Node {
+// queues lists the steps, of types that hold turns, that do so for a stage or a pipeline.
+func queues(p *plan.Plan, n *plan.Node, types []string, state func(plan.NodeID) plan.State) []*plan.Node {
 	if n.Kind != plan.KindStage && n.Kind != plan.KindPipeline {
 		return nil
 	}
-	return slices.DeleteFunc(stepsOf(p, n, typeQueue, state), func(q *plan.Node) bool { return holds(q).ID != n.ID })
+	return slices.DeleteFunc(stepsOf(p, n, types, state), func(q *plan.Node) bool { return holds(q).ID != n.ID })
 }
 
 // line puts a Queue step in the line of its key; its machine run then waits

@@ -9,6 +9,7 @@ import (
 
 	"github.com/slipway-cd/slipway/pkg/fault"
 	"github.com/slipway-cd/slipway/pkg/plan"
+	"github.com/slipway-cd/slipway/pkg/step/queue"
 	"github.com/slipway-cd/slipway/pkg/yamldoc"
 )
 
@@ -84,19 +85,19 @@ func TestARetriedGroupKeepsItsKeys(t *testing.T) {
 // A Queue step holds for its stage or its pipeline, wherever it stands.
 func TestQueueScopes(t *testing.T) {
 	t.Parallel()
-	queue := func(id, scope string) *plan.Node {
+	holding := func(id, scope string) *plan.Node {
 		docs, _ := yamldoc.Parse("", []byte("spec: {key: k, scope: "+scope+"}"))
 		n := st(id)
-		n.Type, n.Doc = typeQueue, docs[0]
+		n.Type, n.Doc = queue.Type().Name, docs[0]
 		return n
 	}
 	s := newSim(t, pipeline(
-		rolling(stage("a", st("x"), parallel(group("g", queue("q1", "Stage")), queue("q2", "Pipeline"))), queue("q3", "Stage")),
-		stage("b", queue("q4", "Stage")),
+		rolling(stage("a", st("x"), parallel(group("g", holding("q1", "Stage")), holding("q2", "Pipeline"))), holding("q3", "Stage")),
+		stage("b", holding("q4", "Stage")),
 	))
 	got := map[string][]string{}
 	for _, n := range append(s.plan.Root.Children, s.plan.Root) {
-		for _, q := range queues(s.plan, n, func(id plan.NodeID) plan.State { return s.states[id] }) {
+		for _, q := range queues(s.plan, n, []string{queue.Type().Name}, func(id plan.NodeID) plan.State { return s.states[id] }) {
 			got[n.Identifier] = append(got[n.Identifier], q.Identifier)
 		}
 	}

@@ -21,6 +21,8 @@ import (
 type Reader struct {
 	store store.Store
 	steps map[string]step.Type
+	meets []string // types whose steps wait for each other
+	holds []string // types whose steps keep turns
 	types entity.Types
 	mail  *mail.Server
 	now   func() time.Time

@@ -10,6 +10,7 @@ import (
 
 	"github.com/slipway-cd/slipway/pkg/fault"
 	"github.com/slipway-cd/slipway/pkg/plan"
+	"github.com/slipway-cd/slipway/pkg/step/barrier"
 )
 
 // sim runs a plan as the node machine would, on a clock of its own: every
@@ -161,6 +162,7 @@ func (s *sim) input(id plan.NodeID, part int, after At) Input {
 		Plan: s.plan, Node: id, Part: part, Now: s.now, Gated: s.gated, Aborted: s.aborted, Paused: s.paused, After: after,
 		Window:  Windows{Heartbeat: 30 * time.Second, NoOne: 5 * time.Minute, Unclaimed: 10 * time.Minute},
 		State:   func(id plan.NodeID) plan.State { return s.states[id] },
+		Meets:   []string{barrier.Type().Name},
 		Deploys: func(n *plan.Node) bool { return n.Type == deployer },
 		Enforced: func(n *plan.Node, attempt int, o plan.Outcome, _ func(plan.NodeID) plan.State) plan.Outcome {
 			return s.enforced(n, attempt, o)

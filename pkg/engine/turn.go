@@ -214,7 +214,7 @@ func (h *Handler) endTurns(ctx context.Context, snap *snapshot, ended []Write) e
 				return err
 			}
 		}
-		for _, q := range queues(snap.plan, snap.plan.Node(w.Node), snap.state) {
+		for _, q := range queues(snap.plan, snap.plan.Node(w.Node), h.Reader.holds, snap.state) {
 			s := snap.state(q.ID)
 			if snap.err != nil {
 				return snap.err

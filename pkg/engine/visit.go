@@ -1,15 +1,19 @@
 package engine
 
-import "github.com/slipway-cd/slipway/pkg/plan"
+import (
+	"slices"
 
-// stepsOf lists the steps of a type below a node. In a loop that has started
+	"github.com/slipway-cd/slipway/pkg/plan"
+)
+
+// stepsOf lists the steps of some types below a node. In a loop that has started
 // these are those of its iterations; in one that hasn't, its template's.
-func stepsOf(p *plan.Plan, n *plan.Node, typ string, state func(plan.NodeID) plan.State) []*plan.Node {
+func stepsOf(p *plan.Plan, n *plan.Node, types []string, state func(plan.NodeID) plan.State) []*plan.Node {
 	var found []*plan.Node
 	var walk func(*plan.Node)
 	walk = func(n *plan.Node) {
 		switch {
-		case !has(n, typ):
+		case !has(n, types):
 			return
 		case n.Kind == plan.KindStep:
 			found = append(found, n)
@@ -31,14 +35,14 @@ func stepsOf(p *plan.Plan, n *plan.Node, typ string, state func(plan.NodeID) pla
 	return found
 }
 
-// has says whether a node is a step of a type or has one below it.
-func has(n *plan.Node, typ string) bool {
+// has says whether a node is a step of one of some types or has one below it.
+func has(n *plan.Node, types []string) bool {
 	if n.Kind == plan.KindStep {
-		return n.Type == typ
+		return slices.Contains(types, n.Type)
 	}
 	for _, list := range [][]*plan.Node{n.Children, n.Rollback} {
 		for _, c := range list {
-			if has(c, typ) {
+			if has(c, types) {
 				return true
 			}
 		}

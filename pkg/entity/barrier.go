@@ -10,9 +10,6 @@ import (
 	"github.com/slipway-cd/slipway/pkg/yamldoc"
 )
 
-// stepBarrier is the type of the steps that wait for each other.
-const stepBarrier = "Barrier"
-
 // Barrier is one of a pipeline's flowControl.barriers
 // (semantics/pipeline §7.1).
 type Barrier struct {

@@ -13,7 +13,6 @@ import (
 	"cmp"
 	"slices"
 	"strings"
-	"time"
 
 	"github.com/slipway-cd/slipway/pkg/access/allowlist"
 	"github.com/slipway-cd/slipway/pkg/access/rbac"
@@ -29,6 +28,7 @@ import (
 	"github.com/slipway-cd/slipway/pkg/gitops/argo"
 	"github.com/slipway-cd/slipway/pkg/policy"
 	"github.com/slipway-cd/slipway/pkg/ref"
+	"github.com/slipway-cd/slipway/pkg/step"
 	"github.com/slipway-cd/slipway/pkg/swimlane"
 	"github.com/slipway-cd/slipway/pkg/yamldoc"
 )
@@ -113,22 +113,11 @@ type Options struct {
 	// Identifier is the one that the caller addresses; empty if it addresses
 	// none. An identifier can't be changed (semantics/entities §1).
 	Identifier string
-	// CheckStep checks the spec of a step type and says whether it knows the
-	// type. The spec is never nil. Without the function no step is checked.
-	CheckStep func(stepType string, spec *yamldoc.Node, stageType string, r *yamldoc.Report) bool
+	// Steps are the step types that pipelines may name; nil: no step is checked.
+	Steps step.Types
 	Types
-	// Session says whether steps of a type run in a session; nil: none does.
-	Session func(stepType string) bool
-	// Moves says whether a step moves the traffic of what its stage deploys; nil: none
-	// does.
-	Moves func(stepType string, spec *yamldoc.Node) bool
-	// Lasts says how long steps of a type may well take, and why; nil: nobody knows.
-	Lasts func(stepType string) (time.Duration, string)
 	// CheckRego says what is wrong with a text in Rego; nil: nobody knows.
 	CheckRego func(text string) []policy.Problem
-	// StepTypes are the step types that CheckStep knows. Only who watches the
-	// report needs them.
-	StepTypes []string
 
 	// Values are those that a saved document of GitOps brings no more, by their names;
 	// nil: nobody knows them.

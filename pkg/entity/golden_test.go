@@ -12,9 +12,11 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/slipway-cd/slipway/pkg/builtin"
+	"github.com/slipway-cd/slipway/pkg/document"
 	"github.com/slipway-cd/slipway/pkg/entity"
 	"github.com/slipway-cd/slipway/pkg/policy/rego"
 	"github.com/slipway-cd/slipway/pkg/ref"
+	"github.com/slipway-cd/slipway/pkg/step"
 	"github.com/slipway-cd/slipway/pkg/yamldoc"
 )
 
@@ -23,17 +25,22 @@ var update = flag.Bool("update", false, "write the findings of testdata/err anew
 var project = ref.Scope{Account: "acme", Org: "default", Project: "default_project"}
 
 // checkStep stands for the step types, of which this package knows none.
-func checkStep(stepType string, spec *yamldoc.Node, _ string, r *yamldoc.Report) bool {
-	switch stepType {
-	case "ShellScript":
-		r.Missing(yamldoc.Sub(spec, ""), "shell", "source")
-		return true
-	case "Barrier", "Wait", "HarnessApproval", "K8sRollingDeploy", "K8sRollingRollback", "K8sApply",
+func stepTypes() step.Types {
+	some := step.Types{{Name: "ShellScript", New: func(d *document.Decoder, spec yamldoc.Value) step.Spec {
+		d.Missing(spec, "shell", "source")
+		return nil
+	}}}
+	for _, name := range []string{
+		"Barrier", "Wait", "HarnessApproval", "K8sRollingDeploy", "K8sRollingRollback", "K8sApply",
 		"K8sCanaryDeploy", "K8sCanaryDelete", "K8sBlueGreenDeploy", "K8sBGSwapServices", "FetchInstanceScript",
-		"CreateChangeSet", "CreateStack", "RollbackStack", "EcsRollingDeploy", "EcsRollingRollback":
-		return true
+		"CreateChangeSet", "CreateStack", "RollbackStack", "EcsRollingDeploy", "EcsRollingRollback",
+	} {
+		t := builtin.Steps().Of(name)
+		t.New = func(*document.Decoder, yamldoc.Value) step.Spec { return nil }
+		t.Deploys, t.Service, t.Lasts, t.Moves = false, false, nil, nil
+		some = append(some, t)
 	}
-	return false
+	return some
 }
 
 // decode reads every document of a file.
@@ -41,7 +48,7 @@ func decode(file string, data []byte, scope ref.Scope) ([]*entity.Entity, *yamld
 	docs, report := yamldoc.Parse(file, data)
 	var out []*entity.Entity
 	for _, doc := range docs {
-		out = append(out, entity.Decode(doc, report, entity.Options{Scope: scope, CheckStep: checkStep, CheckRego: rego.New().Check, Types: builtin.Types()}))
+		out = append(out, entity.Decode(doc, report, entity.Options{Scope: scope, Steps: stepTypes(), CheckRego: rego.New().Check, Types: builtin.Types()}))
 	}
 	return out, report
 }

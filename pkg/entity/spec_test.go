@@ -174,7 +174,7 @@ pipeline:
                   type: K8sApply
                   spec: {overrides: [{manifest: {spec: {store: {spec: {connectorRef: git}}}}}]}
 `
-	e, report := one(t, text, entity.Options{Scope: project, CheckStep: checkStep, Types: builtin.Types()})
+	e, report := one(t, text, entity.Options{Scope: project, Steps: stepTypes(), Types: builtin.Types()})
 	if got := lines(report); got != "" {
 		t.Fatal(got)
 	}

@@ -10,6 +10,7 @@ import (
 	"github.com/slipway-cd/slipway/pkg/extent"
 	"github.com/slipway-cd/slipway/pkg/policy"
 	"github.com/slipway-cd/slipway/pkg/ref"
+	"github.com/slipway-cd/slipway/pkg/step"
 	"github.com/slipway-cd/slipway/pkg/yamldoc"
 )
 
@@ -243,18 +244,15 @@ func (d steps) stepNeeds(v yamldoc.Value, s *Step, p place) {
 
 // long reports a timeout that is shorter than what the step may well take.
 func (s *Step) long(d steps, v yamldoc.Value) {
-	if d.options.Lasts == nil || s.Timeout.Value == 0 {
-		return
-	}
-	if lasts, why := d.options.Lasts(s.Type.Value); s.Timeout.Value < lasts {
-		d.Warnf(document.Child(v, "timeout"), document.ShortDuration, "found %s; %s may well take %s: %s", s.Timeout.Value, s.Type.Value, lasts, why)
+	if lasts := d.options.Steps.Of(s.Type.Value).Lasts; lasts != nil && s.Timeout.Value > 0 && s.Timeout.Value < lasts.Time {
+		d.Warnf(document.Child(v, "timeout"), document.ShortDuration, "found %s; %s may well take %s: %s", s.Timeout.Value, s.Type.Value, lasts.Time, lasts.Why)
 	}
 }
 
 func (d steps) stepType(v yamldoc.Value) yamldoc.Field[string] {
 	f := d.String(v)
-	if len(d.options.StepTypes) > 0 {
-		d.Takes(v, yamldoc.UseEnum, d.options.StepTypes...)
+	if d.Watched() && d.options.Steps != nil {
+		d.Takes(v, yamldoc.UseEnum, d.options.Steps.Names()...)
 	}
 	d.Plain(v, f.Expr, "the name of a step type")
 	return f
@@ -265,18 +263,18 @@ func (d steps) stepType(v yamldoc.Value) yamldoc.Field[string] {
 // few keys.
 func (d steps) checkStep(step, spec yamldoc.Value, p place) (lacks bool) {
 	typ, name := document.Child(step, "type"), document.Peek(step, "type")
-	if d.options.CheckStep == nil || name == "" || strings.Contains(name, "<+") {
+	if d.options.Steps == nil || name == "" || strings.Contains(name, "<+") {
 		return false
 	}
 	if spec.Is(yamldoc.Scalar) && strings.Contains(spec.Node.Value, "<+") { // it is filled in later
 		spec.Node = &yamldoc.Node{Kind: yamldoc.Mapping}
-		if d.options.CheckStep(name, spec.Node, p.stage, yamldoc.NewReport("")) {
+		if d.options.Steps.Check(name, spec.Node, p.stage, yamldoc.NewReport("")) {
 			return false
 		}
 	}
 	known := false
 	d.Within(spec.Path, func(part *yamldoc.Report) {
-		known = d.options.CheckStep(name, spec.Node, deployments(d).stageOf(name, p), part)
+		known = d.options.Steps.Check(name, spec.Node, deployments(d).stageOf(name, p), part)
 		lacks = slices.ContainsFunc(part.Findings(), func(f yamldoc.Finding) bool { return f.Code == document.MissingKey })
 	})
 	switch {
@@ -284,10 +282,11 @@ func (d steps) checkStep(step, spec yamldoc.Value, p place) (lacks bool) {
 		d.sameSwimlane(typ, name, p.deployment)
 		deployments(d).early(typ, name, p)
 		d.specRefs(spec)
-		if at := document.Child(spec, "barrierRef"); name == stepBarrier && at.Is(yamldoc.Scalar) && !strings.Contains(at.Node.Value, "<+") {
+		typeOf := d.options.Steps.Of(name)
+		if at := document.Child(spec, "barrierRef"); typeOf.Meets && at.Is(yamldoc.Scalar) && !strings.Contains(at.Node.Value, "<+") {
 			d.barriers = append(d.barriers, at)
 		}
-		d.madeOnce(spec, name, p)
+		d.apart(spec, typeOf, p)
 		p.movedOnce(d, typ, spec, name)
 	case p.ofRefused(name):
 	case harnessStep(name):
@@ -298,25 +297,22 @@ func (d steps) checkStep(step, spec yamldoc.Value, p place) (lacks bool) {
 	return lacks
 }
 
-// stepCreateStack is the type of the steps that make stacks.
-const stepCreateStack = "CreateStack"
-
-// madeOnce reports a step that makes a stack by an identifier by which another of
-// the stage does: what would be rolled back, or deleted, is one of them alone.
-func (d steps) madeOnce(spec yamldoc.Value, name string, p place) {
-	at := document.Child(spec, "provisionerIdentifier")
-	if name != stepCreateStack || p.made == nil || !at.Is(yamldoc.Scalar) || strings.Contains(at.Node.Value, "<+") {
+// apart reports a step that shares with another of its type in the stage what those
+// have of their own: what would be rolled back, or deleted, is one of them alone.
+func (d steps) apart(spec yamldoc.Value, typ step.Type, p place) {
+	at := document.Child(spec, typ.Apart)
+	if typ.Apart == "" || p.made == nil || !at.Is(yamldoc.Scalar) || strings.Contains(at.Node.Value, "<+") {
 		return
 	}
-	if first, again := p.made.Again(at.Node.Value, at.Pos(d.Report)); again {
-		d.Errorf(at, document.DuplicateIdentifier, "the %s step in line %d of this stage has the provisionerIdentifier %q, too; want one of its own for each stack", name, first.Line, at.Node.Value)
+	if first, again := p.made.Again(typ.Name+" "+at.Node.Value, at.Pos(d.Report)); again {
+		d.Errorf(at, document.DuplicateIdentifier, "the %s step in line %d of this stage has the %s %q, too; want one of its own for each", typ.Name, first.Line, typ.Apart, at.Node.Value)
 	}
 }
 
 // movedOnce reports a step that moves the traffic of what its stage deploys where one
 // of another type does, too: each would undo what the other has done.
 func (p place) movedOnce(d steps, typ, spec yamldoc.Value, name string) {
-	if p.traffic == nil || d.options.Moves == nil || !d.options.Moves(name, spec.Node) {
+	if p.traffic == nil || !d.options.Steps.Moves(name, spec.Node) {
 		return
 	}
 	p.traffic.Again(name, typ.Pos(d.Report))

@@ -18,7 +18,7 @@ func (d *decoder) meantStep(word, stage string) string {
 		switch {
 		case near == "" || d.Hint(word, names) == "":
 			return ""
-		case d.options.CheckStep(near, &yamldoc.Node{Kind: yamldoc.Mapping}, stage, yamldoc.NewReport("")):
+		case d.options.Steps.Check(near, &yamldoc.Node{Kind: yamldoc.Mapping}, stage, yamldoc.NewReport("")):
 			return d.Hint(word, []string{near})
 		case strings.EqualFold(near, word):
 			return fmt.Sprintf("; %s isn't supported", near)

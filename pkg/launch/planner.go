@@ -253,7 +253,7 @@ func (b *build) plan(in Inputs) (Planned, error) {
 	}
 	made, err := planning.Build(planning.Source{
 		Pipeline: decoded.Pipeline, Deployments: deployments, Inputs: merged.Inputs, Templates: b.Templates, Trigger: b.trigger,
-		Values: values, LookedUp: b.Artifacts.LookedUp, Session: b.options.Session,
+		Values: values, LookedUp: b.Artifacts.LookedUp, Steps: b.options.Steps,
 	})
 	if err != nil {
 		return Planned{}, err

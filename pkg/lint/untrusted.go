@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"github.com/slipway-cd/slipway/pkg/expr"
+	"github.com/slipway-cd/slipway/pkg/step"
 	"github.com/slipway-cd/slipway/pkg/yamldoc"
 )
 
@@ -18,8 +19,8 @@ const UntrustedInScript = "UNTRUSTED_IN_SCRIPT"
 // Http step, of an event or a ticket, and of the variables that are made of
 // them. Expressions are replaced before a shell reads the script, so whoever
 // writes such a text writes a part of the script.
-func Untrusted(doc *yamldoc.Node, r *yamldoc.Report) {
-	u := &untrusted{report: r, names: map[string]string{}, steps: map[string]string{}}
+func Untrusted(doc *yamldoc.Node, types step.Types, r *yamldoc.Report) {
+	u := &untrusted{report: r, types: types, names: map[string]string{}, steps: map[string]string{}}
 	root := yamldoc.Sub(doc, "")
 	for before := -1; before != len(u.names); { // a variable may be made of another
 		before = len(u.names)
@@ -31,6 +32,7 @@ func Untrusted(doc *yamldoc.Node, r *yamldoc.Report) {
 // untrusted knows what comes from outside.
 type untrusted struct {
 	report *yamldoc.Report
+	types  step.Types
 	names  map[string]string // variables and outputs, see spot.name, with what they take
 	steps  map[string]string // types of steps whose outputs come from outside, by identifier
 }
@@ -136,9 +138,9 @@ func (u *untrusted) within(n *yamldoc.Node, s spot) string {
 func (u *untrusted) step(n *yamldoc.Node, s spot) {
 	typ, id := text(n.Get("type")), text(n.Get("identifier"))
 	switch {
-	case slices.Contains([]string{"Http", "EventListener"}, typ), strings.HasPrefix(typ, "Jira"), strings.HasPrefix(typ, "ServiceNow"):
+	case u.types.Of(typ).Outside:
 		u.steps[id] = typ
-	case typ == "ShellScript":
+	case u.types.Of(typ).Script:
 		from := u.within(n.At("spec", "environmentVariables"), s)
 		if from == "" && beside(n.Get("spec")) {
 			from = u.within(n.At("spec", "source"), s)

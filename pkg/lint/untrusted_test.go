@@ -5,6 +5,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/slipway-cd/slipway/pkg/builtin"
 	"github.com/slipway-cd/slipway/pkg/lint"
 	"github.com/slipway-cd/slipway/pkg/yamldoc"
 )
@@ -25,6 +26,7 @@ stages:
           steps:
             - step: {identifier: ask, type: Http, spec: {url: x, method: GET}}
             - step: {identifier: slug, type: ShellScript, spec: {shell: Bash, environmentVariables: [{name: T, type: String, value: <+trigger.prTitle>}], outputVariables: [{name: slug}]}}
+            - step: {identifier: agree, type: CustomApproval, spec: {shell: Bash, environmentVariables: [{name: T, type: String, value: <+trigger.prTitle>}], outputVariables: [{name: who}]}}
             - step: {identifier: clean, type: ShellScript, spec: {shell: Bash}}
             - stepGroup: {identifier: g, variables: [{name: v, type: String, value: <+trigger.tag>}], steps: [{step: {identifier: in, type: ShellScript, spec: {shell: Bash, source: {type: Inline, spec: {script: "@here"}}}}}]}
 `
@@ -51,6 +53,7 @@ func TestUntrustedInScripts(t *testing.T) {
 		{"echo <+execution.steps.ask.output.httpResponseBody>", "<+execution.steps.ask.output.httpResponseBody>"},
 		{"echo <+pipeline.stages.build.spec.execution.steps.ask.output.outputVariables.x>", "ask.output.outputVariables.x>"},
 		{"echo <+execution.steps.slug.output.outputVariables.slug>", "which takes <+trigger.prTitle>"},
+		{"echo <+execution.steps.agree.output.outputVariables.who>", "which takes <+trigger.prTitle>"},
 		{"echo <+trigger.prNumber> <+trigger.commitSha> <+trigger.event>", ""},
 		{"echo <+execution.steps.ask.output.httpResponseCode>", ""},
 		{"echo <+execution.steps.clean.output.outputVariables.slug>", ""},
@@ -105,7 +108,7 @@ func untrustedIn(t *testing.T, doc string, strict bool) []string {
 	if strict {
 		r.Strict()
 	}
-	lint.Untrusted(docs[0], r)
+	lint.Untrusted(docs[0], builtin.Steps(), r)
 	var out []string
 	for _, f := range r.Findings() {
 		out = append(out, f.String())

@@ -65,7 +65,7 @@ const initialize = "-initialize"
 // the steps that they are of need one. Steps of a containerized group have that
 // group's.
 func (b *builder) opened(nodes []*plan.Node, of entity.StepList, at place) []*plan.Node {
-	if b.src.Session == nil || !b.needSession(of) {
+	if !b.needSession(of) {
 		return nodes
 	}
 	n := &plan.Node{
@@ -82,7 +82,7 @@ func (b *builder) needSession(list entity.StepList) bool {
 	return slices.ContainsFunc(list.Flat(), func(item entity.StepItem) bool {
 		switch group := item.Group; {
 		case item.Step != nil:
-			return b.src.Session(item.Step.Type.Text)
+			return b.src.Steps.Of(item.Step.Type.Text).Session
 		case group != nil:
 			return !group.Containerized && (b.needSession(group.Steps) || b.needSession(group.RollbackSteps))
 		}

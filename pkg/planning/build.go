@@ -16,6 +16,7 @@ import (
 	"github.com/slipway-cd/slipway/pkg/fault"
 	"github.com/slipway-cd/slipway/pkg/input"
 	"github.com/slipway-cd/slipway/pkg/plan"
+	"github.com/slipway-cd/slipway/pkg/step"
 	"github.com/slipway-cd/slipway/pkg/yamldoc"
 )
 
@@ -32,8 +33,8 @@ type Source struct {
 	// LookedUp says whether a delegate must ask an artifact source, {type, spec},
 	// which version is deployed, or what it is. Nil: none is asked.
 	LookedUp func(source *yamldoc.Node) bool
-	// Session says whether steps of a type run in a session. Nil: none does.
-	Session func(stepType string) bool
+	// Steps are the step types; those unknown to it run in no session.
+	Steps step.Types
 }
 
 // Limits of a plan (semantics/pipeline §1.3).

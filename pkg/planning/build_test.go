@@ -16,6 +16,7 @@ import (
 	"github.com/slipway-cd/slipway/pkg/plan"
 	"github.com/slipway-cd/slipway/pkg/planning"
 	"github.com/slipway-cd/slipway/pkg/ref"
+	"github.com/slipway-cd/slipway/pkg/step"
 	"github.com/slipway-cd/slipway/pkg/yamldoc"
 )
 
@@ -53,7 +54,7 @@ func testCase(t *testing.T, file string) {
 	if err := report.Err(); err != nil {
 		t.Fatal(err)
 	}
-	src := planning.Source{Pipeline: pipelineOf(docs[0].Get("pipeline")), Session: func(typ string) bool { return typ == "GitClone" }}
+	src := planning.Source{Pipeline: pipelineOf(docs[0].Get("pipeline")), Steps: step.Types{{Name: "GitClone", Session: true}}}
 	got := ""
 	if p, err := planning.Build(src); err != nil {
 		got = "error: " + err.Error() + "\n"

@@ -8,6 +8,7 @@ import (
 
 	"github.com/slipway-cd/slipway/pkg/plan"
 	"github.com/slipway-cd/slipway/pkg/planning"
+	"github.com/slipway-cd/slipway/pkg/step"
 	"github.com/slipway-cd/slipway/pkg/yamldoc"
 )
 
@@ -24,7 +25,7 @@ func TestSessionsOfSteps(t *testing.T) {
 		t.Fatal(err)
 	}
 	p, err := planning.Build(planning.Source{
-		Pipeline: pipelineOf(docs[0].Get("pipeline")), Session: func(typ string) bool { return typ == "GitClone" },
+		Pipeline: pipelineOf(docs[0].Get("pipeline")), Steps: step.Types{{Name: "GitClone", Session: true}},
 	})
 	if err != nil {
 		t.Fatal(err)

@@ -51,8 +51,8 @@ func (walk paths) approval(path []string) (expr.Value, int, error) {
 	var latest *plan.Node
 	var at time.Time
 	for _, n := range steps(walk.scope.Node.Stage()) {
-		if ended := walk.scope.State(n.ID).EndedAt; n.Type == "HarnessApproval" && ended.After(at) {
-			latest, at = n, ended
+		if st := walk.scope.State(n.ID); st.Approval != nil && st.EndedAt.After(at) {
+			latest, at = n, st.EndedAt
 		}
 	}
 	if latest == nil {

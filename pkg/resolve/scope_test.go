@@ -198,7 +198,7 @@ func scopeAt(tb testing.TB, node plan.NodeID) *resolve.Scope {
 			Status: plan.Success, Outputs: []byte(`{"output":{"outputVariables":{"y":"inner"}}}`),
 		},
 		"pipeline.stages.build.spec.execution.steps.ask": {
-			Status: plan.Success, EndedAt: time.Unix(30, 0),
+			Status: plan.Success, EndedAt: time.Unix(30, 0), Approval: &plan.Approval{},
 			Outputs: []byte(`{"output":{"approvalActivities":[{"user":{"name":"bo","email":"bo@example.com"},"comments":"fine"}]}}`),
 		},
 		"pipeline.stages.build.spec.execution.steps.later": {Status: plan.Skipped},

@@ -34,7 +34,6 @@ func TestMain(m *testing.M) {
 var shapes = sync.OnceValue(func() map[ref.Kind]*schema.Object {
 	out := map[ref.Kind]*schema.Object{}
 	options := builtin.Options(ref.Scope{Account: "a", Org: "o", Project: "p"})
-	options.StepTypes = builtin.Steps().Names()
 	for _, kind := range ref.Kinds() {
 		shape, err := schema.Explore(kind, options)
 		if err != nil {

@@ -68,6 +68,21 @@ type Type struct {
 	// Moves says whether a step moves the traffic of what its stage deploys, which steps
 	// of no other type do then; nil: it doesn't.
 	Moves func(Spec) bool
+	// Meets says that steps of the type wait for each other: for all with the same
+	// barrierRef in their specs.
+	Meets bool
+	// Holds says that a step of the type, once it is its turn, keeps the turn for the
+	// stage or the pipeline that it is in, by the scope in its spec.
+	Holds bool
+	// Apart is a key of the spec, where steps of the type in one stage have values of
+	// their own; empty: there is none.
+	Apart string
+	// Outside says that what the step gives was written by others than who wrote the
+	// pipeline: by a server that was asked, in an event, in a ticket.
+	Outside bool
+	// Script says that the spec's source is a script that is run with the spec's
+	// environmentVariables, and that makes what the step gives.
+	Script bool
 	// Session says that the step's task runs where the session of its group or
 	// stage is open, with the program Tool (see dispatch.Has) if it isn't empty.
 	Session bool

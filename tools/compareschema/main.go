@@ -32,7 +32,6 @@ func main() {
 func run(out io.Writer, checkout string) error {
 	lines := map[string]bool{}
 	options := builtin.Options(ref.Scope{Account: "a", Org: "o", Project: "p"})
-	options.StepTypes = builtin.Steps().Names()
 	for _, kind := range []ref.Kind{ref.Pipeline, ref.Trigger} {
 		data, err := os.ReadFile(filepath.Join(checkout, "v0", string(kind)+".json"))
 		if err != nil {

@@ -20,7 +20,7 @@ import (
 // Outputs: output.<key of an output of the stack>, output.stackId and
 // output.stackStatus.
 func createType() step.Type {
-	return step.Type{Name: string(OpCreate), New: decodeCreate, Preview: &step.Preview{By: string(OpDiff), Own: true}}
+	return step.Type{Name: string(OpCreate), New: decodeCreate, Apart: "provisionerIdentifier", Preview: &step.Preview{By: string(OpDiff), Own: true}}
 }
 
 // create is the step's spec.

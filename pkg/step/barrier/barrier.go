@@ -14,7 +14,7 @@ import (
 )
 
 // Type describes the step type.
-func Type() step.Type { return step.Type{Name: "Barrier", New: decode} }
+func Type() step.Type { return step.Type{Name: "Barrier", New: decode, Meets: true} }
 
 // Spec is the step's spec.
 type Spec struct {

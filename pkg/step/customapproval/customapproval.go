@@ -22,7 +22,7 @@ import (
 
 // Type describes the step type.
 func Type() step.Type {
-	return step.Type{Name: "CustomApproval", New: decode, Finish: step.Finisher((*Spec).finish), Timeout: 24 * time.Hour, Late: criteria.Late(), Looks: true}
+	return step.Type{Name: "CustomApproval", New: decode, Script: true, Finish: step.Finisher((*Spec).finish), Timeout: 24 * time.Hour, Late: criteria.Late(), Looks: true}
 }
 
 // Spec is the step's spec.

@@ -25,7 +25,7 @@ import (
 
 // Type describes the step type.
 func Type() step.Type {
-	return step.Type{Name: "EventListener", New: decode, Late: []string{"successCriteria", "failureCriteria", "outputVariables"}, Finish: step.Finisher((*Spec).finish)}
+	return step.Type{Name: "EventListener", New: decode, Outside: true, Late: []string{"successCriteria", "failureCriteria", "outputVariables"}, Finish: step.Finisher((*Spec).finish)}
 }
 
 // Spec is the step's spec.

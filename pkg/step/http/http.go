@@ -23,7 +23,7 @@ import (
 // Type describes the step type. The assertion and the outputs are evaluated
 // when the response is there.
 func Type() step.Type {
-	return step.Type{Name: "Http", New: decode, Finish: step.Finisher((*Spec).finish), Late: []string{"assertion", "outputVariables"}}
+	return step.Type{Name: "Http", New: decode, Outside: true, Finish: step.Finisher((*Spec).finish), Late: []string{"assertion", "outputVariables"}}
 }
 
 // Spec is the step's spec.

@@ -15,7 +15,7 @@ import (
 )
 
 // Type describes the step type.
-func Type() step.Type { return step.Type{Name: "JiraUpdate", New: decode} }
+func Type() step.Type { return step.Type{Name: "JiraUpdate", New: decode, Outside: true} }
 
 // Spec is the step's spec.
 type Spec struct {

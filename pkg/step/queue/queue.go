@@ -13,7 +13,7 @@ import (
 )
 
 // Type describes the step type.
-func Type() step.Type { return step.Type{Name: "Queue", New: decode} }
+func Type() step.Type { return step.Type{Name: "Queue", New: decode, Holds: true} }
 
 // Spec is the step's spec.
 type Spec struct {

@@ -26,7 +26,7 @@ import (
 // Type describes the step type. The criteria have a day unless the step says
 // otherwise (semantics/pipeline §1.4).
 func Type() step.Type {
-	return step.Type{Name: "ServiceNowApproval", New: decode, Finish: step.Finisher((*Spec).finish), Timeout: 24 * time.Hour, Late: criteria.Late(), Looks: true}
+	return step.Type{Name: "ServiceNowApproval", New: decode, Outside: true, Finish: step.Finisher((*Spec).finish), Timeout: 24 * time.Hour, Late: criteria.Late(), Looks: true}
 }
 
 // Spec is the step's spec.

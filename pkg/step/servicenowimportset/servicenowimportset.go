@@ -19,7 +19,7 @@ import (
 )
 
 // Type describes the step type.
-func Type() step.Type { return step.Type{Name: "ServiceNowImportSet", New: decode} }
+func Type() step.Type { return step.Type{Name: "ServiceNowImportSet", New: decode, Outside: true} }
 
 // Spec is the step's spec.
 type Spec struct {

@@ -16,7 +16,7 @@ import (
 )
 
 // Type describes the step type.
-func Type() step.Type { return step.Type{Name: "ServiceNowUpdate", New: decode} }
+func Type() step.Type { return step.Type{Name: "ServiceNowUpdate", New: decode, Outside: true} }
 
 // Spec is the step's spec.
 type Spec struct {

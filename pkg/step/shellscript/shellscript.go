@@ -20,7 +20,9 @@ import (
 )
 
 // Type describes the step type.
-func Type() step.Type { return step.Type{Name: "ShellScript", New: decode, Prepare: prepare} }
+func Type() step.Type {
+	return step.Type{Name: "ShellScript", New: decode, Script: true, Prepare: prepare}
+}
 
 // Spec is the step's spec.
 type Spec struct {

@@ -245,11 +245,17 @@ func value(t *testing.T, text string) yamldoc.Value {
 // said is what is wrong with a document when it is saved.
 func said(t *testing.T, text string, lanes ...swimlane.Lane) string {
 	t.Helper()
+	var steps step.Types
+	for _, lane := range lanes {
+		for _, name := range lane.Steps {
+			steps = append(steps, step.Type{Name: name, New: func(*document.Decoder, yamldoc.Value) step.Spec { return nil }})
+		}
+	}
 	docs, report := yamldoc.Parse("", []byte(text))
 	for _, doc := range docs {
 		entity.Decode(doc, report, entity.Options{
 			Scope: ref.Scope{Account: "acme", Org: "default", Project: "web"}, Types: entity.Types{Lanes: lanes},
-			CheckStep: func(string, *yamldoc.Node, string, *yamldoc.Report) bool { return true },
+			Steps: steps,
 		})
 	}
 	var b strings.Builder
