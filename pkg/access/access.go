@@ -18,6 +18,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/slipway-cd/slipway/pkg/access/setting"
 	"github.com/slipway-cd/slipway/pkg/fault"
 	"github.com/slipway-cd/slipway/pkg/ref"
 	"github.com/slipway-cd/slipway/pkg/store"
@@ -34,6 +35,7 @@ type Whoami struct {
 	Project   string          `json:"project,omitempty" doc:"All that the token is for is in this project"`
 	ExpiresAt time.Time       `json:"expiresAt,omitzero" doc:"When the session ends"`
 	Version   string          `json:"version" doc:"Of the server"`
+	Banner    *setting.Banner `json:"banner,omitempty" doc:"What people are told; none: nothing"`
 }
 
 // Permit is whether somebody may do something.

@@ -112,6 +112,7 @@ func New(cfg Config) *Server {
 	identityProvider(s)
 	s.triggers()
 	freezes(s)
+	settingsEndpoint(s)
 	evaluations(s)
 	scimEndpoints(s)
 	s.webhooks()

@@ -162,7 +162,7 @@ func (s *documents) validateEntity(ctx context.Context, in *Document) (*savedAns
 // OfKind names a kind of entity in the path.
 type OfKind struct {
 	Scoped
-	Kind ref.Kind `path:"kind" enum:"organization,project,pipeline,service,environment,infrastructureDefinition,environmentGroup,overrides,serviceOverrides,connector,secret,variable,template,trigger,inputSet,overlayInputSet,userGroup,freeze,policy,policySet,user,serviceAccount,role,resourceGroup,roleAssignment,loginProvider,streamingDestination,ipAllowlist,gitopsAgent,gitopsSettings,gitopsCertificate,gitopsGpgKey,gitopsRepoCredentials,gitopsRepository,gitopsCluster,gitopsProject,gitopsApplicationSet,gitopsApplication"`
+	Kind ref.Kind `path:"kind" enum:"organization,project,pipeline,service,environment,infrastructureDefinition,environmentGroup,overrides,serviceOverrides,connector,secret,variable,template,trigger,inputSet,overlayInputSet,userGroup,freeze,policy,policySet,user,serviceAccount,role,resourceGroup,roleAssignment,loginProvider,streamingDestination,ipAllowlist,setting,gitopsAgent,gitopsSettings,gitopsCertificate,gitopsGpgKey,gitopsRepoCredentials,gitopsRepository,gitopsCluster,gitopsProject,gitopsApplicationSet,gitopsApplication"`
 	Env  string   `query:"env" maxLength:"160" doc:"An infrastructure definition's environment, or that of overrides, as a reference, e.g. dev or account.dev; a trigger's or an input set's pipeline; the GitOps agent of what one keeps, as a reference"`
 }
 

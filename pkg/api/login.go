@@ -47,7 +47,7 @@ type logins struct {
 }
 
 func loginProviders(server *Server) {
-	s := &logins{&sessions{Store: server.Store, Now: server.Now, Version: server.Version}, server.Login}
+	s := &logins{&sessions{Store: server.Store, Grants: server.grants, Now: server.Now, Version: server.Version}, server.Login}
 	tags := []string{"Sessions"}
 	open := []map[string][]string{{}}
 	exempt(server, action.Public, huma.Operation{
@@ -132,11 +132,15 @@ func (s *logins) ways(ctx context.Context, in *struct {
 	if in.Failed != "" {
 		out.Problem = login.Failure(in.Failed).Sentence()
 	}
-	var err error
-	if s.Desk != nil {
-		out.Passwords = s.keeps()
-		out.Providers, err = s.Desk.Ways(ctx)
+	if s.Desk == nil {
+		return &struct{ Body login.Logins }{out}, nil
 	}
+	set, err := s.Grants.Settings(ctx, ref.Scope{Account: s.Desk.Account})
+	if err != nil {
+		return nil, err
+	}
+	out.Banner, out.Passwords = set.Banner.At(s.Now()), s.keeps()
+	out.Providers, err = s.Desk.Ways(ctx)
 	return &struct{ Body login.Logins }{out}, err
 }
 
@@ -286,7 +290,7 @@ func (s *logins) callback(ctx context.Context, in *returning) (*sent, error) {
 	if err != nil {
 		return nil, err
 	}
-	session, err := cookieFor(base, text, int(sessionAge/time.Second))
+	session, err := cookieFor(base, text, lasts(t))
 	if err != nil {
 		return nil, err
 	}
@@ -296,11 +300,19 @@ func (s *logins) callback(ctx context.Context, in *returning) (*sent, error) {
 // mintFor makes a session or a token of who has logged in. It opens what the user
 // may, and ends when a session does.
 func (s *logins) mintFor(ctx context.Context, who login.Person, kind store.TokenKind) (store.AccessToken, string, error) {
+	scope := ref.Scope{Account: who.User.Scope.Account}
+	set, err := s.Grants.Settings(ctx, scope)
+	if err != nil {
+		return store.AccessToken{}, "", err
+	}
+	last := set.Session()
+	if kind == store.TokenUser && set.MaxTokenLifetime > 0 {
+		last = min(last, set.MaxTokenLifetime)
+	}
 	g := access.Grant{
-		Kind: kind, Scope: ref.Scope{Account: who.User.Scope.Account}, Name: who.Provider.Name, Actor: access.ActorOf(who.User), Principal: who.User, ExpiresAt: s.Now().Add(sessionAge),
+		Kind: kind, Scope: scope, Name: who.Provider.Name, Actor: access.ActorOf(who.User), Principal: who.User, ExpiresAt: s.Now().Add(last),
 	}
 	if kind == store.TokenSession {
-		var err error
 		if g.ID, err = s.freeSession(ctx, g.Scope.Account); err != nil {
 			return store.AccessToken{}, "", err
 		}
@@ -309,8 +321,7 @@ func (s *logins) mintFor(ctx context.Context, who login.Person, kind store.Token
 	if err := s.Store.PutToken(ctx, t); err != nil {
 		return store.AccessToken{}, "", err
 	}
-	err := s.Desk.Stays(ctx, who)
-	if err == nil {
+	if err = s.Desk.Stays(ctx, who); err == nil {
 		return t, text, nil
 	}
 	t.Revoked = true

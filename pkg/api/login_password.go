@@ -5,7 +5,6 @@ import (
 	"errors"
 	"net/netip"
 	"strings"
-	"time"
 
 	"github.com/danielgtaylor/huma/v2"
 
@@ -80,7 +79,7 @@ func (s *logins) session(ctx context.Context, who login.Person, origin string) (
 	if err != nil {
 		return nil, err
 	}
-	cookie, err := cookieFor(origin, text, int(sessionAge/time.Second))
+	cookie, err := cookieFor(origin, text, lasts(t))
 	if err != nil {
 		return nil, err
 	}

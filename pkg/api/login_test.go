@@ -68,11 +68,6 @@ func (l *lobby) provider(more string) {
 	l.put("", "loginProvider:\n  identifier: corp\n  name: Corp\n  type: OIDC\n  issuer: "+l.idp.URL+"\n  clientId: "+idp.ClientID+"\n  clientSecretRef: idp\n  cliClientId: "+idp.CLIClientID+"\n"+more)
 }
 
-func (l *lobby) put(at, doc string) {
-	l.t.Helper()
-	l.ask("PUT", "/v1/entities"+at, doc, "Content-Type", "application/yaml").want(200, nil)
-}
-
 // browse asks as a browser on this machine that follows a link.
 func (l *lobby) browse(path string, cookies ...*http.Cookie) (sentOn, []*http.Cookie) {
 	l.t.Helper()

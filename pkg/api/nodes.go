@@ -90,6 +90,15 @@ func (s *steering) markNode(ctx context.Context, in *struct {
 	if err != nil {
 		return nil, err
 	}
+	if in.Body.As == plan.Failed {
+		e, err := s.Store.Execution(ctx, in.ID)
+		if err == nil {
+			err = marks(ctx, e.Scope)
+		}
+		if err != nil {
+			return nil, err
+		}
+	}
 	return nil, s.Executions.Mark(ctx, in.ID, n.ID, in.Body.As, author(ctx))
 }
 

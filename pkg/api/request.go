@@ -13,6 +13,7 @@ import (
 	"github.com/slipway-cd/slipway/pkg/access/allowlist"
 	"github.com/slipway-cd/slipway/pkg/access/grants"
 	"github.com/slipway-cd/slipway/pkg/access/right"
+	"github.com/slipway-cd/slipway/pkg/access/setting"
 	"github.com/slipway-cd/slipway/pkg/fault"
 	"github.com/slipway-cd/slipway/pkg/issuer"
 	"github.com/slipway-cd/slipway/pkg/ref"
@@ -131,6 +132,10 @@ func (s *Server) authenticate(next http.Handler) http.Handler {
 			who = who.From(s.gate.from(r.Context(), source))
 		}
 		err = stays(r.Context(), t, who)
+		var set setting.Settings
+		if err == nil {
+			set, err = open(r.Context(), t, who, s.Now())
+		}
 		if err == nil {
 			err = who.Admitted(r.Context())
 			if fault.Is(err, fault.Forbidden) {
@@ -141,8 +146,8 @@ func (s *Server) authenticate(next http.Handler) http.Handler {
 			s.refuse(w, r, err)
 			return
 		}
-		if err := access.Use(r.Context(), s.Store.Keys, t, s.Now()); err != nil {
-			s.Log.WarnContext(r.Context(), "lost that a token was used today", "error", err)
+		if err := cmp.Or(access.Use(r.Context(), s.Store.Keys, t, s.Now()), sees(r, s.Store.Keys, t, set, s.Now())); err != nil {
+			s.Log.WarnContext(r.Context(), "lost that a token or a session was used", "error", err)
 		}
 		ctx := context.WithValue(r.Context(), callerKey{}, t)
 		next.ServeHTTP(w, r.WithContext(context.WithValue(ctx, askerKey{}, who)))

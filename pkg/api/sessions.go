@@ -11,6 +11,7 @@ import (
 
 	"github.com/slipway-cd/slipway/pkg/access"
 	"github.com/slipway-cd/slipway/pkg/access/action"
+	"github.com/slipway-cd/slipway/pkg/access/grants"
 	"github.com/slipway-cd/slipway/pkg/audit"
 	"github.com/slipway-cd/slipway/pkg/fault"
 	"github.com/slipway-cd/slipway/pkg/ref"
@@ -25,8 +26,6 @@ const loginPaths = "/v1/login/"
 const consoleHeader = "X-Slipway-Console"
 
 const (
-	// sessionAge is how long a session lasts.
-	sessionAge = 24 * time.Hour
 	// secureCookie is the session's over TLS, where browsers take it of nobody
 	// else. plainCookie is that of browsers on the server's own machine.
 	secureCookie, plainCookie = "__Host-slipway", "slipway"
@@ -43,12 +42,13 @@ func (s *sessions) whoamiOf(t store.AccessToken) access.Whoami {
 // sessions opens and ends the console's sessions.
 type sessions struct {
 	Store   store.Store
+	Grants  *grants.Reader
 	Now     func() time.Time
 	Version string
 }
 
 func consoleSessions(server *Server) {
-	s := &sessions{Store: server.Store, Now: server.Now, Version: server.Version}
+	s := &sessions{Store: server.Store, Grants: server.grants, Now: server.Now, Version: server.Version}
 	tags := []string{"Sessions"}
 	exempt(server, action.Public, huma.Operation{
 		OperationID: "loginByToken", Method: http.MethodPost, Path: loginPaths + "token", Tags: tags,
@@ -105,10 +105,14 @@ func (s *sessions) open(ctx context.Context, of store.AccessToken, origin string
 	if err != nil {
 		return nil, err
 	}
+	set, err := s.Grants.Settings(ctx, ref.Scope{Account: of.Scope.Account})
+	if err != nil {
+		return nil, err
+	}
 	t, text := access.Mint(access.Grant{
-		Kind: store.TokenSession, ID: id, Scope: of.Scope, Name: of.Name, Actor: of.Actor, Of: of.ID, Principal: of.Principal, ExpiresAt: s.Now().Add(sessionAge),
+		Kind: store.TokenSession, ID: id, Scope: of.Scope, Name: of.Name, Actor: of.Actor, Of: of.ID, Principal: of.Principal, ExpiresAt: s.Now().Add(set.Session()),
 	}, s.Now())
-	cookie, err := cookieFor(origin, text, int(sessionAge/time.Second))
+	cookie, err := cookieFor(origin, text, lasts(t))
 	if err != nil {
 		return nil, err
 	}
@@ -117,6 +121,9 @@ func (s *sessions) open(ctx context.Context, of store.AccessToken, origin string
 	}
 	return &loggedIn{cookie, s.whoamiOf(t)}, s.auditSession(ctx, audit.Login, t)
 }
+
+// lasts is how long a session lasts, in seconds.
+func lasts(t store.AccessToken) int { return int(t.ExpiresAt.Sub(t.CreatedAt) / time.Second) }
 
 // freeSession is the id of a session that has ended, in whose place the next
 // one comes; empty if there is none. So there are no more records than there
@@ -167,7 +174,10 @@ func (s *sessions) logout(ctx context.Context, in *struct {
 }
 
 func (s *sessions) whoami(ctx context.Context, _ *struct{}) (*struct{ Body access.Whoami }, error) {
-	return &struct{ Body access.Whoami }{s.whoamiOf(caller(ctx))}, nil
+	who := s.whoamiOf(caller(ctx))
+	set, err := s.Grants.Settings(ctx, ref.Scope{Account: who.Account})
+	who.Banner = set.Banner.At(s.Now())
+	return &struct{ Body access.Whoami }{who}, err
 }
 
 // cookieFor is the cookie of a page of some origin. Over plain HTTP it stays on

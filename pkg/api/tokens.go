@@ -189,6 +189,10 @@ func granted(ctx context.Context, s *Server, scope ref.Scope, c CreateToken) (ac
 	if c.Hours > 0 {
 		g.ExpiresAt = s.Now().Add(time.Duration(c.Hours) * time.Hour)
 	}
+	g, err := lastsWithin(ctx, s, g, c.Hours > 0)
+	if err != nil {
+		return g, err
+	}
 	return bounded(ctx, s, g)
 }
 
@@ -438,6 +442,9 @@ func rotateToken(ctx context.Context, s *Server, in *rotatesToken) (*struct{ Bod
 	grant := access.Grant{Kind: old.Kind, Scope: old.Scope, Name: old.Name, Actor: old.Actor, Binding: old.Binding, Principal: old.Principal}
 	if !old.ExpiresAt.IsZero() {
 		grant.ExpiresAt = now.Add(old.ExpiresAt.Sub(old.CreatedAt))
+	}
+	if grant, err = lastsWithin(ctx, s, grant, false); err != nil {
+		return nil, err
 	}
 	if grant, err = bounded(ctx, s, grant); err != nil {
 		return nil, err

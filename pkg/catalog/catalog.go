@@ -146,6 +146,8 @@ const maxRaces = 20
 // prepared is a draft that can be written.
 type prepared struct {
 	entity   *entity.Entity
+	file     string       // of the draft, for findings
+	before   int          // so many lines of it are before the document
 	stored   store.Entity // as it is; its Version is 0 if there is none
 	next     store.Entity // as it will be
 	value    *string      // a secret's, taken out of the document
@@ -173,7 +175,7 @@ func (c *Catalog) prepare(ctx context.Context, d Draft) (prepared, error) {
 // what it would replace.
 func (c *Catalog) fitted(ctx context.Context, r reading, saved Find) (prepared, error) {
 	d, e := r.draft, r.entity
-	p := prepared{entity: e, warnings: r.report.Details()}
+	p := prepared{entity: e, file: d.File, before: d.Before, warnings: r.report.Details()}
 	key := KeyOf(e)
 	if within := cmp.Or(d.Within, d.Scope); !within.Covers(key.Scope) {
 		return prepared{}, fault.New(fault.Forbidden, "%s would be saved in %s, and who saves it may only touch %s", key.Describe(), key.Scope, within)

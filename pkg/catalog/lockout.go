@@ -10,10 +10,13 @@ import (
 	"github.com/slipway-cd/slipway/pkg/store"
 )
 
-// keeps refuses changes after which an account had nobody who could mend them: no
-// administrator, or none that is let in.
+// keeps refuses changes that settings don't allow, and those after which an account had
+// nobody who could mend them: no administrator, or none that is let in.
 func keeps(ctx context.Context, c *Catalog, account string, by *grants.Caller, changes ...prepared) error {
 	if err := c.keepsAdmin(ctx, account, changes...); err != nil {
+		return err
+	}
+	if err := keepsSettings(ctx, c, account, by, changes...); err != nil {
 		return err
 	}
 	return letsIn(ctx, c, account, by, changes...)

@@ -109,7 +109,7 @@ func KeyOf(e *entity.Entity) store.EntityKey {
 		key.Env = e.Parent.Text(e.Scope)
 	case ref.Template:
 		key = templatestore.VersionKey(ref.Ref{Scope: e.Scope, ID: e.Identifier.Value}, e.Template.VersionLabel.Value)
-	case ref.Organization, ref.Project, ref.Pipeline, ref.Service, ref.Environment, ref.EnvironmentGroup, ref.Connector, ref.Secret, ref.Variable, ref.UserGroup, ref.Freeze, ref.Policy, ref.PolicySet, ref.User, ref.ServiceAccount, ref.Role, ref.ResourceGroup, ref.RoleAssignment, ref.LoginProvider, ref.LoginBinding, ref.StreamingDestination, ref.IPAllowlist,
+	case ref.Organization, ref.Project, ref.Pipeline, ref.Service, ref.Environment, ref.EnvironmentGroup, ref.Connector, ref.Secret, ref.Variable, ref.UserGroup, ref.Freeze, ref.Policy, ref.PolicySet, ref.User, ref.ServiceAccount, ref.Role, ref.ResourceGroup, ref.RoleAssignment, ref.LoginProvider, ref.LoginBinding, ref.StreamingDestination, ref.IPAllowlist, ref.Setting,
 		ref.GitOpsAgent:
 	}
 	return key

@@ -40,7 +40,7 @@ func (c *Catalog) untrusted(ctx context.Context, e *entity.Entity, key store.Ent
 			return nil, err
 		}
 	case ref.Service, ref.Environment, ref.Infrastructure, ref.EnvironmentGroup, ref.Overrides, ref.ServiceOverrides, ref.Connector, ref.Secret,
-		ref.Organization, ref.Project, ref.Template, ref.UserGroup, ref.Freeze, ref.Policy, ref.PolicySet, ref.User, ref.ServiceAccount, ref.Role, ref.ResourceGroup, ref.RoleAssignment, ref.LoginProvider, ref.LoginBinding, ref.StreamingDestination, ref.IPAllowlist, ref.Variable, ref.OverlayInputSet, ref.GitOpsAgent, ref.GitOpsSettings, ref.GitOpsCertificate, ref.GitOpsGPGKey, ref.GitOpsRepoCredentials,
+		ref.Organization, ref.Project, ref.Template, ref.UserGroup, ref.Freeze, ref.Policy, ref.PolicySet, ref.User, ref.ServiceAccount, ref.Role, ref.ResourceGroup, ref.RoleAssignment, ref.LoginProvider, ref.LoginBinding, ref.StreamingDestination, ref.IPAllowlist, ref.Setting, ref.Variable, ref.OverlayInputSet, ref.GitOpsAgent, ref.GitOpsSettings, ref.GitOpsCertificate, ref.GitOpsGPGKey, ref.GitOpsRepoCredentials,
 		ref.GitOpsRepository, ref.GitOpsCluster, ref.GitOpsProject, ref.GitOpsApplicationSet, ref.GitOpsApplication:
 	}
 	return report.Details(), report.Err()

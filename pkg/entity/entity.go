@@ -16,6 +16,7 @@ import (
 
 	"github.com/slipway-cd/slipway/pkg/access/allowlist"
 	"github.com/slipway-cd/slipway/pkg/access/rbac"
+	"github.com/slipway-cd/slipway/pkg/access/setting"
 	"github.com/slipway-cd/slipway/pkg/access/sso"
 	"github.com/slipway-cd/slipway/pkg/artifact"
 	"github.com/slipway-cd/slipway/pkg/audit"
@@ -72,6 +73,7 @@ type Entity struct {
 	LoginProvider   *sso.Provider
 	Destination     *audit.Destination
 	IPAllowlist     *allowlist.List
+	Setting         *setting.Settings
 	Variable        *ScopeVariable
 	GitOpsAgent     *gitops.Agent
 	Application     *gitops.Application
@@ -237,6 +239,8 @@ func (d *decoder) entity(v yamldoc.Value, e *Entity) {
 		e.Destination = settings{d}.streamingDestination(v, e)
 	case ref.IPAllowlist:
 		e.IPAllowlist = roles{d}.ipAllowlist(v, e)
+	case ref.Setting:
+		e.Setting = roles{d}.setting(v, e)
 	case ref.Variable:
 		e.Variable = settings{d}.scopeVariable(v, e)
 	case ref.GitOpsAgent:

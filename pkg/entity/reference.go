@@ -142,7 +142,7 @@ func (d *decoder) askable(path string) bool {
 	case ref.Pipeline:
 		return latePlace.MatchString(path) && !plannedPlace.MatchString(path)
 	case ref.Service, ref.Environment, ref.EnvironmentGroup, ref.Infrastructure, ref.Overrides, ref.ServiceOverrides, ref.Connector, ref.Secret, ref.Trigger, ref.OverlayInputSet,
-		ref.Organization, ref.Project, ref.UserGroup, ref.Freeze, ref.Policy, ref.PolicySet, ref.User, ref.ServiceAccount, ref.Role, ref.ResourceGroup, ref.RoleAssignment, ref.LoginProvider, ref.LoginBinding, ref.StreamingDestination, ref.IPAllowlist, ref.Variable, ref.GitOpsAgent, ref.GitOpsSettings, ref.GitOpsCertificate, ref.GitOpsGPGKey, ref.GitOpsRepoCredentials,
+		ref.Organization, ref.Project, ref.UserGroup, ref.Freeze, ref.Policy, ref.PolicySet, ref.User, ref.ServiceAccount, ref.Role, ref.ResourceGroup, ref.RoleAssignment, ref.LoginProvider, ref.LoginBinding, ref.StreamingDestination, ref.IPAllowlist, ref.Setting, ref.Variable, ref.GitOpsAgent, ref.GitOpsSettings, ref.GitOpsCertificate, ref.GitOpsGPGKey, ref.GitOpsRepoCredentials,
 		ref.GitOpsRepository, ref.GitOpsCluster, ref.GitOpsProject, ref.GitOpsApplicationSet, ref.GitOpsApplication:
 	}
 	return false

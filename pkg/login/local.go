@@ -47,6 +47,7 @@ type local struct {
 	credential
 
 	key      store.EntityKey
+	mail     string
 	disabled bool
 }
 
@@ -87,6 +88,9 @@ func (d *Desk) local(ctx context.Context, id string) (local, error) {
 	}
 	e := grants.Decoded(saved)
 	who := local{key: key, disabled: e == nil || e.User == nil || e.User.Disabled}
+	if e != nil && e.User != nil {
+		who.mail = e.User.Email
+	}
 	at := access.CredentialKey(d.Account, id)
 	stored, err := d.Store.Entity(ctx, at)
 	if fault.Is(err, fault.NotFound) {
@@ -134,8 +138,13 @@ func (d *Desk) Local(ctx context.Context, t Typed) (Person, error) {
 		return Person{}, err
 	}
 	err = d.proves(ctx, who, t, func() error { return d.second(ctx, who, string(t.Code), t.Request) })
-	if err == nil && who.disabled {
-		err = d.refused(ctx, sso.Passwords(), Claims{Subject: who.key.ID}, t.Request, refuse(Disabled, fmt.Errorf("user %s is disabled", who.key.ID)))
+	if err == nil {
+		if err = d.mayBe(ctx, who.mail); who.disabled {
+			err = refuse(Disabled, fmt.Errorf("user %s is disabled", who.key.ID))
+		}
+		if err != nil {
+			err = d.refused(ctx, sso.Passwords(), Claims{Subject: who.key.ID}, t.Request, err)
+		}
 	}
 	return Person{User: who.key, Provider: sso.Passwords(), since: who.Since}, err
 }

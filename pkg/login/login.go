@@ -17,6 +17,7 @@ import (
 	"time"
 
 	"github.com/slipway-cd/slipway/pkg/access/grants"
+	"github.com/slipway-cd/slipway/pkg/access/setting"
 	"github.com/slipway-cd/slipway/pkg/access/sso"
 	"github.com/slipway-cd/slipway/pkg/audit"
 	"github.com/slipway-cd/slipway/pkg/fault"
@@ -102,12 +103,25 @@ const NoPasswords = "people can't log in by a password of Slipway's own where it
 type Desk struct {
 	Config
 
-	turns turns
-	hash  chan struct{} // holds one for each password that is hashed now
+	settings *grants.Reader
+	turns    turns
+	hash     chan struct{} // holds one for each password that is hashed now
 }
 
 // New makes a Desk.
-func New(cfg Config) *Desk { return &Desk{Config: cfg, hash: make(chan struct{}, maxHashed)} }
+func New(cfg Config) *Desk {
+	return &Desk{Config: cfg, settings: grants.New(cfg.Store.Entities), hash: make(chan struct{}, maxHashed)}
+}
+
+// mayBe refuses somebody whose mail address is of no domain that the account's settings
+// name, however that one logs in.
+func (d *Desk) mayBe(ctx context.Context, mail string) error {
+	s, err := d.settings.Settings(ctx, ref.Scope{Account: d.Account})
+	if err == nil && !s.Takes(mail) {
+		err = refuse(Domain, fmt.Errorf("the setting %s has none of %s", setting.EmailDomains, shown(mail)))
+	}
+	return err
+}
 
 // Way is a provider as whoever would log in sees it.
 type Way struct {
@@ -121,9 +135,10 @@ type Way struct {
 
 // Logins are the ways to log in.
 type Logins struct {
-	Providers []Way  `json:"providers" nullable:"false"`
-	Passwords bool   `json:"passwords" doc:"Whether people log in by a password that Slipway keeps"`
-	Problem   string `json:"problem,omitempty" doc:"What the failure that was asked about means, for people"`
+	Providers []Way           `json:"providers" nullable:"false"`
+	Passwords bool            `json:"passwords" doc:"Whether people log in by a password that Slipway keeps"`
+	Banner    *setting.Banner `json:"banner,omitempty" doc:"What people are told before they log in; none: nothing"`
+	Problem   string          `json:"problem,omitempty" doc:"What the failure that was asked about means, for people"`
 }
 
 // Ways lists the providers.

@@ -75,6 +75,9 @@ const (
 // groups.
 func (d *Desk) enter(ctx context.Context, p sso.Provider, made time.Time, c Claims, request string) (store.EntityKey, error) {
 	address, err := admitted(p, c)
+	if err == nil {
+		err = d.mayBe(ctx, address)
+	}
 	if err != nil {
 		return store.EntityKey{}, d.refused(ctx, p, c, request, err)
 	}

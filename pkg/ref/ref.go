@@ -48,6 +48,8 @@ const (
 	StreamingDestination Kind = "streamingDestination"
 	// IPAllowlist is from where people and programs come in.
 	IPAllowlist Kind = "ipAllowlist"
+	// Setting is what a scope sets for itself and for what is in it.
+	Setting Kind = "setting"
 	// EnvironmentGroup is a group of environments of its own scope.
 	EnvironmentGroup Kind = "environmentGroup"
 	// Overrides and ServiceOverrides replace what services define, in an
@@ -75,14 +77,14 @@ const (
 // Kinds lists every kind, in the order in which they may be saved so that
 // what is named comes before what names it.
 func Kinds() []Kind {
-	return []Kind{Organization, Project, User, ServiceAccount, Secret, LoginProvider, StreamingDestination, IPAllowlist, UserGroup, Role, ResourceGroup, RoleAssignment, Policy, PolicySet, Variable, Connector, Template, Service, Environment, Infrastructure, EnvironmentGroup, Overrides, ServiceOverrides, Pipeline, InputSet, OverlayInputSet, Trigger, Freeze,
+	return []Kind{Organization, Project, User, ServiceAccount, Secret, LoginProvider, StreamingDestination, IPAllowlist, Setting, UserGroup, Role, ResourceGroup, RoleAssignment, Policy, PolicySet, Variable, Connector, Template, Service, Environment, Infrastructure, EnvironmentGroup, Overrides, ServiceOverrides, Pipeline, InputSet, OverlayInputSet, Trigger, Freeze,
 		GitOpsAgent, GitOpsSettings, GitOpsCertificate, GitOpsGPGKey, GitOpsRepoCredentials, GitOpsRepository, GitOpsCluster, GitOpsProject, GitOpsApplicationSet, GitOpsApplication}
 }
 
 // OfAccess says whether documents of a kind have a say in who may do what.
 func OfAccess(kind Kind) bool {
 	switch kind {
-	case User, ServiceAccount, UserGroup, Role, ResourceGroup, RoleAssignment, LoginProvider, LoginBinding, IPAllowlist:
+	case User, ServiceAccount, UserGroup, Role, ResourceGroup, RoleAssignment, LoginProvider, LoginBinding, IPAllowlist, Setting:
 		return true
 	default:
 		return false
@@ -121,7 +123,7 @@ func Parent(kind Kind) Kind {
 	case GitOpsSettings, GitOpsCertificate, GitOpsGPGKey, GitOpsRepoCredentials, GitOpsRepository, GitOpsCluster, GitOpsProject,
 		GitOpsApplicationSet, GitOpsApplication:
 		return GitOpsAgent
-	case Organization, Project, Pipeline, Service, Environment, EnvironmentGroup, Connector, Secret, Template, UserGroup, Variable, Freeze, Policy, PolicySet, User, ServiceAccount, Role, ResourceGroup, RoleAssignment, LoginProvider, LoginBinding, StreamingDestination, IPAllowlist, GitOpsAgent:
+	case Organization, Project, Pipeline, Service, Environment, EnvironmentGroup, Connector, Secret, Template, UserGroup, Variable, Freeze, Policy, PolicySet, User, ServiceAccount, Role, ResourceGroup, RoleAssignment, LoginProvider, LoginBinding, StreamingDestination, IPAllowlist, Setting, GitOpsAgent:
 	}
 	return ""
 }
@@ -283,7 +285,7 @@ func CheckID(kind Kind, id string) error {
 		if checkObjectName(id) == nil {
 			return nil
 		}
-	case Service, Environment, EnvironmentGroup, Infrastructure, Overrides, ServiceOverrides, Connector, Template, Trigger, InputSet, OverlayInputSet, UserGroup, Variable, Freeze, Policy, PolicySet, User, ServiceAccount, Role, ResourceGroup, RoleAssignment, LoginProvider, LoginBinding, StreamingDestination, IPAllowlist,
+	case Service, Environment, EnvironmentGroup, Infrastructure, Overrides, ServiceOverrides, Connector, Template, Trigger, InputSet, OverlayInputSet, UserGroup, Variable, Freeze, Policy, PolicySet, User, ServiceAccount, Role, ResourceGroup, RoleAssignment, LoginProvider, LoginBinding, StreamingDestination, IPAllowlist, Setting,
 		GitOpsAgent:
 	}
 	return check(re, id, allowed)

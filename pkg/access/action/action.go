@@ -243,6 +243,8 @@ func TypeOf(kind ref.Kind) Type {
 		return "SERVICEACCOUNT"
 	case ref.LoginProvider, ref.IPAllowlist:
 		return "AUTHSETTING"
+	case ref.Setting:
+		return "SETTING"
 	case ref.StreamingDestination:
 		return "STREAMING_DESTINATION"
 	case ref.LoginBinding: // which nobody asks for

@@ -265,6 +265,9 @@ func of(all []Permission, t Type, verb Verb) []Permission {
 	if len(out) == 0 && verb == View {
 		return of(all, t, Delete)
 	}
+	if len(out) == 0 && verb == Delete { // of what there is one of in a scope, such as its settings
+		return of(all, t, Save)
+	}
 	return out
 }
 

@@ -20,6 +20,7 @@ import (
 	"github.com/slipway-cd/slipway/pkg/access/allowlist"
 	"github.com/slipway-cd/slipway/pkg/access/rbac"
 	"github.com/slipway-cd/slipway/pkg/access/right"
+	"github.com/slipway-cd/slipway/pkg/access/setting"
 	"github.com/slipway-cd/slipway/pkg/access/sso"
 	"github.com/slipway-cd/slipway/pkg/entity"
 	"github.com/slipway-cd/slipway/pkg/fault"
@@ -55,6 +56,7 @@ type known struct {
 	scopes     map[ref.Scope]documents
 	principals map[store.EntityKey]principal
 	lists      *[]allowlist.List // from where requests may come; nil: nobody has asked
+	settings   map[ref.Scope]setting.Settings
 }
 
 // documents are those of a scope that say who may do what.
@@ -203,7 +205,7 @@ func (r *Reader) current(ctx context.Context, account string) (*known, error) {
 	if k := r.accounts[account]; k != nil && k.version >= version {
 		return k, nil
 	}
-	k := &known{version: version, scopes: map[ref.Scope]documents{}, principals: map[store.EntityKey]principal{}}
+	k := &known{version: version, scopes: map[ref.Scope]documents{}, principals: map[store.EntityKey]principal{}, settings: map[ref.Scope]setting.Settings{}}
 	r.accounts[account] = k
 	return k, nil
 }
