@@ -38,7 +38,7 @@ func loginLocal(c *cobra.Command, a *app, user string) error {
 	if err != nil {
 		return err
 	}
-	return loggedIn(a, made)
+	return loggedIn(c.Context(), a, made)
 }
 
 // wantsCode says whether a login lacks the second factor alone.
@@ -62,7 +62,7 @@ func loginWorkload(c *cobra.Command, a *app, rule, path string) error {
 	if err != nil {
 		return err
 	}
-	return loggedIn(a, made)
+	return loggedIn(c.Context(), a, made)
 }
 
 // workloadToken is the token of a file, of the input, or of the environment.

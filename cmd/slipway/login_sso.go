@@ -16,6 +16,7 @@ import (
 	"github.com/slipway-cd/slipway/pkg/fault"
 	"github.com/slipway-cd/slipway/pkg/login"
 	"github.com/slipway-cd/slipway/pkg/login/oidc"
+	"github.com/slipway-cd/slipway/pkg/printable"
 )
 
 // ssoFlags are those of a login by an identity provider.
@@ -39,11 +40,11 @@ func loginSSO(c *cobra.Command, a *app, name string, f ssoFlags) error {
 	if err != nil {
 		return err
 	}
-	return loggedIn(a, made)
+	return loggedIn(c.Context(), a, made)
 }
 
 // loggedIn keeps the token that the server made of who logs in.
-func loggedIn(a *app, made api.NewToken) error {
+func loggedIn(ctx context.Context, a *app, made api.NewToken) error {
 	s, err := a.caller.settings()
 	if err != nil {
 		return err
@@ -57,6 +58,24 @@ func loggedIn(a *app, made api.NewToken) error {
 		return err
 	}
 	_, err = fmt.Fprintf(a.shows.people(), "logged in to %s as %s, until %s\n", s.Server, made.Token.Actor, made.Token.ExpiresAt.Local().Format(time.DateTime))
+	if err != nil {
+		return err
+	}
+	return tellBanner(ctx, a)
+}
+
+// tellBanner tells what the account's settings tell people. Who is logged in is so
+// without it, too.
+func tellBanner(ctx context.Context, a *app) error {
+	client, _, err := a.caller.connect()
+	if err != nil {
+		return err
+	}
+	who, err := apiclient.Whoami(ctx, client)
+	if err != nil || who.Banner == nil {
+		return nil //nolint:nilerr // it is only told
+	}
+	_, err = fmt.Fprintf(a.shows.people(), "\n%s\n", printable.Text(who.Banner.Text))
 	return err
 }
 

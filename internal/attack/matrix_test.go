@@ -151,6 +151,7 @@ func rows() map[string]row {
 		"previewExecution":               {body: `{}`},
 		"listFires":                      {},
 		"listFreezes":                    {},
+		"listSettings":                   {},
 		"listEvaluations":                {},
 		"getEvaluation":                  {},
 		"getFreezeCalendar":              {},

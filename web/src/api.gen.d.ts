@@ -2437,6 +2437,23 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/v1/settings": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** List the settings as they hold in a scope, with where each is set */
+        get: operations["listSettings"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/v1/templates/{id}/stable": {
         parameters: {
             query?: never;
@@ -3326,6 +3343,12 @@ export interface components {
             managed?: boolean;
             secret?: string;
             tenant?: string;
+        };
+        Banner: {
+            /** @enum {string} */
+            level: "info" | "warning" | "error";
+            /** @description One line or several, as plain text */
+            text: string;
         };
         BeginSecondFactorRequest: {
             password: string;
@@ -4489,6 +4512,18 @@ export interface components {
             moments: components["schemas"]["Moment"][];
             nextPageToken?: string;
         };
+        Holds: {
+            doc: string;
+            /** @description The scope that says so, such as acme/default; none: nobody does, and it is as it is without */
+            from?: string;
+            name: string;
+            /** @description Whether only the account has it */
+            ofAccount: boolean;
+            /** @description What the scope itself says; none: nothing */
+            own?: string;
+            /** @description What holds; empty: nothing */
+            value: string;
+        };
         IdentityToken: {
             /** Format: int64 */
             good: number;
@@ -4681,6 +4716,8 @@ export interface components {
             expiresAt: string;
         };
         Logins: {
+            /** @description What people are told before they log in; none: nothing */
+            banner?: components["schemas"]["Banner"];
             /** @description Whether people log in by a password that Slipway keeps */
             passwords: boolean;
             /** @description What the failure that was asked about means, for people */
@@ -5453,6 +5490,9 @@ export interface components {
             /** @description The new one, of 12 characters at least */
             password: string;
         };
+        SettingList: {
+            settings: components["schemas"]["Holds"][];
+        };
         Shell: {
             cluster?: components["schemas"]["Cluster"];
             env?: {
@@ -5752,6 +5792,8 @@ export interface components {
             account: string;
             /** @description As audits name them */
             actor: string;
+            /** @description What people are told; none: nothing */
+            banner?: components["schemas"]["Banner"];
             /**
              * Format: date-time
              * @description When the session ends
@@ -7859,7 +7901,7 @@ export interface operations {
             };
             header?: never;
             path: {
-                kind: "organization" | "project" | "pipeline" | "service" | "environment" | "infrastructureDefinition" | "environmentGroup" | "overrides" | "serviceOverrides" | "connector" | "secret" | "variable" | "template" | "trigger" | "inputSet" | "overlayInputSet" | "userGroup" | "freeze" | "policy" | "policySet" | "user" | "serviceAccount" | "role" | "resourceGroup" | "roleAssignment" | "loginProvider" | "streamingDestination" | "ipAllowlist" | "gitopsAgent" | "gitopsSettings" | "gitopsCertificate" | "gitopsGpgKey" | "gitopsRepoCredentials" | "gitopsRepository" | "gitopsCluster" | "gitopsProject" | "gitopsApplicationSet" | "gitopsApplication";
+                kind: "organization" | "project" | "pipeline" | "service" | "environment" | "infrastructureDefinition" | "environmentGroup" | "overrides" | "serviceOverrides" | "connector" | "secret" | "variable" | "template" | "trigger" | "inputSet" | "overlayInputSet" | "userGroup" | "freeze" | "policy" | "policySet" | "user" | "serviceAccount" | "role" | "resourceGroup" | "roleAssignment" | "loginProvider" | "streamingDestination" | "ipAllowlist" | "setting" | "gitopsAgent" | "gitopsSettings" | "gitopsCertificate" | "gitopsGpgKey" | "gitopsRepoCredentials" | "gitopsRepository" | "gitopsCluster" | "gitopsProject" | "gitopsApplicationSet" | "gitopsApplication";
             };
             cookie?: never;
         };
@@ -7897,7 +7939,7 @@ export interface operations {
             };
             header?: never;
             path: {
-                kind: "organization" | "project" | "pipeline" | "service" | "environment" | "infrastructureDefinition" | "environmentGroup" | "overrides" | "serviceOverrides" | "connector" | "secret" | "variable" | "template" | "trigger" | "inputSet" | "overlayInputSet" | "userGroup" | "freeze" | "policy" | "policySet" | "user" | "serviceAccount" | "role" | "resourceGroup" | "roleAssignment" | "loginProvider" | "streamingDestination" | "ipAllowlist" | "gitopsAgent" | "gitopsSettings" | "gitopsCertificate" | "gitopsGpgKey" | "gitopsRepoCredentials" | "gitopsRepository" | "gitopsCluster" | "gitopsProject" | "gitopsApplicationSet" | "gitopsApplication";
+                kind: "organization" | "project" | "pipeline" | "service" | "environment" | "infrastructureDefinition" | "environmentGroup" | "overrides" | "serviceOverrides" | "connector" | "secret" | "variable" | "template" | "trigger" | "inputSet" | "overlayInputSet" | "userGroup" | "freeze" | "policy" | "policySet" | "user" | "serviceAccount" | "role" | "resourceGroup" | "roleAssignment" | "loginProvider" | "streamingDestination" | "ipAllowlist" | "setting" | "gitopsAgent" | "gitopsSettings" | "gitopsCertificate" | "gitopsGpgKey" | "gitopsRepoCredentials" | "gitopsRepository" | "gitopsCluster" | "gitopsProject" | "gitopsApplicationSet" | "gitopsApplication";
                 /** @description A template's has its version, e.g. build@v1; without one it is the stable version */
                 id: string;
             };
@@ -7939,7 +7981,7 @@ export interface operations {
             };
             header?: never;
             path: {
-                kind: "organization" | "project" | "pipeline" | "service" | "environment" | "infrastructureDefinition" | "environmentGroup" | "overrides" | "serviceOverrides" | "connector" | "secret" | "variable" | "template" | "trigger" | "inputSet" | "overlayInputSet" | "userGroup" | "freeze" | "policy" | "policySet" | "user" | "serviceAccount" | "role" | "resourceGroup" | "roleAssignment" | "loginProvider" | "streamingDestination" | "ipAllowlist" | "gitopsAgent" | "gitopsSettings" | "gitopsCertificate" | "gitopsGpgKey" | "gitopsRepoCredentials" | "gitopsRepository" | "gitopsCluster" | "gitopsProject" | "gitopsApplicationSet" | "gitopsApplication";
+                kind: "organization" | "project" | "pipeline" | "service" | "environment" | "infrastructureDefinition" | "environmentGroup" | "overrides" | "serviceOverrides" | "connector" | "secret" | "variable" | "template" | "trigger" | "inputSet" | "overlayInputSet" | "userGroup" | "freeze" | "policy" | "policySet" | "user" | "serviceAccount" | "role" | "resourceGroup" | "roleAssignment" | "loginProvider" | "streamingDestination" | "ipAllowlist" | "setting" | "gitopsAgent" | "gitopsSettings" | "gitopsCertificate" | "gitopsGpgKey" | "gitopsRepoCredentials" | "gitopsRepository" | "gitopsCluster" | "gitopsProject" | "gitopsApplicationSet" | "gitopsApplication";
                 /** @description A template's has its version, e.g. build@v1; without one it is the stable version */
                 id: string;
             };
@@ -7981,7 +8023,7 @@ export interface operations {
             };
             header?: never;
             path: {
-                kind: "organization" | "project" | "pipeline" | "service" | "environment" | "infrastructureDefinition" | "environmentGroup" | "overrides" | "serviceOverrides" | "connector" | "secret" | "variable" | "template" | "trigger" | "inputSet" | "overlayInputSet" | "userGroup" | "freeze" | "policy" | "policySet" | "user" | "serviceAccount" | "role" | "resourceGroup" | "roleAssignment" | "loginProvider" | "streamingDestination" | "ipAllowlist" | "gitopsAgent" | "gitopsSettings" | "gitopsCertificate" | "gitopsGpgKey" | "gitopsRepoCredentials" | "gitopsRepository" | "gitopsCluster" | "gitopsProject" | "gitopsApplicationSet" | "gitopsApplication";
+                kind: "organization" | "project" | "pipeline" | "service" | "environment" | "infrastructureDefinition" | "environmentGroup" | "overrides" | "serviceOverrides" | "connector" | "secret" | "variable" | "template" | "trigger" | "inputSet" | "overlayInputSet" | "userGroup" | "freeze" | "policy" | "policySet" | "user" | "serviceAccount" | "role" | "resourceGroup" | "roleAssignment" | "loginProvider" | "streamingDestination" | "ipAllowlist" | "setting" | "gitopsAgent" | "gitopsSettings" | "gitopsCertificate" | "gitopsGpgKey" | "gitopsRepoCredentials" | "gitopsRepository" | "gitopsCluster" | "gitopsProject" | "gitopsApplicationSet" | "gitopsApplication";
                 /** @description A template's has its version, e.g. build@v1; without one it is the stable version */
                 id: string;
             };
@@ -8021,7 +8063,7 @@ export interface operations {
             };
             header?: never;
             path: {
-                kind: "organization" | "project" | "pipeline" | "service" | "environment" | "infrastructureDefinition" | "environmentGroup" | "overrides" | "serviceOverrides" | "connector" | "secret" | "variable" | "template" | "trigger" | "inputSet" | "overlayInputSet" | "userGroup" | "freeze" | "policy" | "policySet" | "user" | "serviceAccount" | "role" | "resourceGroup" | "roleAssignment" | "loginProvider" | "streamingDestination" | "ipAllowlist" | "gitopsAgent" | "gitopsSettings" | "gitopsCertificate" | "gitopsGpgKey" | "gitopsRepoCredentials" | "gitopsRepository" | "gitopsCluster" | "gitopsProject" | "gitopsApplicationSet" | "gitopsApplication";
+                kind: "organization" | "project" | "pipeline" | "service" | "environment" | "infrastructureDefinition" | "environmentGroup" | "overrides" | "serviceOverrides" | "connector" | "secret" | "variable" | "template" | "trigger" | "inputSet" | "overlayInputSet" | "userGroup" | "freeze" | "policy" | "policySet" | "user" | "serviceAccount" | "role" | "resourceGroup" | "roleAssignment" | "loginProvider" | "streamingDestination" | "ipAllowlist" | "setting" | "gitopsAgent" | "gitopsSettings" | "gitopsCertificate" | "gitopsGpgKey" | "gitopsRepoCredentials" | "gitopsRepository" | "gitopsCluster" | "gitopsProject" | "gitopsApplicationSet" | "gitopsApplication";
                 /** @description A template's has its version, e.g. build@v1; without one it is the stable version */
                 id: string;
             };
@@ -11833,6 +11875,40 @@ export interface operations {
                 };
                 content: {
                     "application/json": components["schemas"]["Execution"];
+                };
+            };
+            /** @description What went wrong */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    listSettings: {
+        parameters: {
+            query?: {
+                /** @description Organization; none means the account's own */
+                org?: string;
+                /** @description Project of the organization; none means the organization's own */
+                project?: string;
+            };
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description OK */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["SettingList"];
                 };
             };
             /** @description What went wrong */

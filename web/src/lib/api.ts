@@ -29,6 +29,7 @@ export type Fire = Schemas["Fire"];
 export type FireList = Schemas["FireList"];
 export type Logins = Schemas["Logins"];
 export type Whoami = Schemas["Whoami"];
+export type Banner = Schemas["Banner"];
 export type ProblemBody = Schemas["Problem"];
 
 /** What a request failed with: the API's problem, or that there was no answer (status 0). */
@@ -88,6 +89,7 @@ export async function call<T>(path: string, sent: Sent = {}): Promise<T> {
     body = JSON.stringify(sent.json);
   }
   if (sent.key) headers["Idempotency-Key"] = sent.key;
+  if (isIdle()) headers["X-Slipway-Idle"] = "1"; // what the page asks by itself holds no session
   let answer: Response;
   let text: string;
   try {
@@ -113,6 +115,13 @@ export async function call<T>(path: string, sent: Sent = {}): Promise<T> {
   }
   throw new Problem(answer.status, problem?.message ?? `The server answered ${answer.status}.`, problem);
 }
+
+let touched = Date.now();
+for (const event of ["pointerdown", "pointermove", "keydown", "wheel"])
+  globalThis.addEventListener?.(event, () => (touched = Date.now()), { passive: true, capture: true });
+
+/** isIdle says whether nobody has touched the page for a minute. */
+const isIdle = () => Date.now() - touched > 60_000;
 
 /** part names a value within a path. */
 export const part = encodeURIComponent;

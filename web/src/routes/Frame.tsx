@@ -7,6 +7,7 @@ import { listOf, nameOf, pathOf, recent, remember, useRecent } from "../lib/scop
 import { useWhoami } from "../lib/session";
 import { Modal } from "../ui/Modal";
 import { Loading, ProblemCard } from "../ui/states";
+import { Told } from "../ui/Told";
 import { LoginForm } from "./Login";
 import { navigation } from "./pages";
 
@@ -90,16 +91,19 @@ function Framed({ expired }: { expired: boolean }) {
         </span>
         <Logout />
       </header>
-      {!online && (
-        <div className="banner" role="status">
-          This browser is offline. What is shown may be old.
-        </div>
-      )}
-      {online && me.error instanceof Problem && me.error.status === 0 && (
-        <div className="banner" role="status">
-          The server can't be reached. What is shown may be old.
-        </div>
-      )}
+      <div>
+        {me.data?.banner && <Told banner={me.data.banner} />}
+        {!online && (
+          <div className="banner" role="status">
+            This browser is offline. What is shown may be old.
+          </div>
+        )}
+        {online && me.error instanceof Problem && me.error.status === 0 && (
+          <div className="banner" role="status">
+            The server can't be reached. What is shown may be old.
+          </div>
+        )}
+      </div>
       <nav className="side" aria-label="Pages">
         <Pages scope={scope} />
       </nav>

@@ -4,6 +4,7 @@ import { type FormEvent, useEffect, useRef, useState } from "react";
 import { call, type Logins, Problem, type Whoami } from "../lib/api";
 import { useWhoami, whoami } from "../lib/session";
 import { ProblemCard, Title } from "../ui/states";
+import { Told } from "../ui/Told";
 
 /** Login is the page /login; who is logged in goes on to where they wanted to. */
 export function Login() {
@@ -26,9 +27,10 @@ function Providers({ next, failed }: { next: string; failed?: string }) {
     queryFn: ({ signal }) => call<Logins>("/v1/login", { query: { failed }, signal }),
   });
   if (!ways.data) return null;
-  const { providers, passwords, problem } = ways.data;
+  const { providers, passwords, problem, banner } = ways.data;
   return (
     <>
+      {banner && <Told banner={banner} />}
       {problem && (
         <p role="alert" className="card bad-edge">
           {problem}
@@ -187,8 +189,8 @@ export function LoginForm({ next, failed }: { next?: string; failed?: string }) 
         </label>
         <p className="faint">
           The first start of <code>slipway serve</code> writes one to the config file of the command line;{" "}
-          <code>slipway token create NAME</code> makes others. The browser doesn't keep it: it gets a session of 24
-          hours.
+          <code>slipway token create NAME</code> makes others. The browser doesn't keep it: it gets a session that ends
+          by itself.
         </p>
         {problem && <ProblemCard problem={problem} />}
         <button type="submit" className="primary" disabled={busy}>
