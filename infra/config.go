@@ -29,6 +29,9 @@ type config struct {
 	Alarms string
 	// Limits on executions at the same time; none: no limit.
 	MaxExecutions, MaxPipelineExecutions string
+	// RequestRate and LoginRate are how often callers ask in a second, 0 as often as
+	// they like; none: as pkg/wire/aws has it.
+	RequestRate, LoginRate string
 	// The mail server, as in docs/notifications.md; none: no mail can be sent.
 	SMTPServer, SMTPFrom, SMTPPassword string
 	// ArtifactBuckets are those whose new objects fire triggers; none: all that
@@ -68,6 +71,7 @@ func fromContext(node constructs.Node) (config, error) {
 		Stage: get("stage", "dev"), Functions: get("functions", "../dist/functions"), Machines: get("statemachines", "../statemachines"),
 		LogLevel: get("logLevel", "INFO"), Domain: get("domain", ""), Certificate: get("certificate", ""), Alarms: get("alarms", ""),
 		MaxExecutions: get("maxExecutions", ""), MaxPipelineExecutions: get("maxPipelineExecutions", ""),
+		RequestRate: get("requestRate", ""), LoginRate: get("loginRate", ""),
 		AuditRetention: get("auditRetention", ""), AuditBuckets: list("auditBuckets"), AuditRoles: list("auditRoles"), ArtifactBuckets: list("artifactBuckets"),
 		SMTPServer: get("smtpServer", ""), SMTPFrom: get("smtpFrom", ""), SMTPPassword: get("smtpPassword", ""),
 	}
@@ -83,7 +87,7 @@ func fromContext(node constructs.Node) (config, error) {
 	if (c.Domain == "") != (c.Certificate == "") {
 		errs = append(errs, errors.New("domain and certificate (an ARN) belong together; one of them is missing"))
 	}
-	for key, v := range map[string]string{"maxExecutions": c.MaxExecutions, "maxPipelineExecutions": c.MaxPipelineExecutions} {
+	for key, v := range map[string]string{"maxExecutions": c.MaxExecutions, "maxPipelineExecutions": c.MaxPipelineExecutions, "requestRate": c.RequestRate, "loginRate": c.LoginRate} {
 		if n, err := strconv.Atoi(v); v != "" && (err != nil || n < 0) {
 			errs = append(errs, fmt.Errorf("%s %q: want a number, 0 for no limit", key, v))
 		}

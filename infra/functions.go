@@ -115,7 +115,7 @@ func (c *Compute) environment() *map[string]*string {
 	for name, value := range map[string]string{
 		"SLIPWAY_SMTP_SERVER": c.cfg.SMTPServer, "SLIPWAY_SMTP_FROM": c.cfg.SMTPFrom, "SLIPWAY_SMTP_PASSWORD": c.cfg.SMTPPassword,
 		"SLIPWAY_MAX_EXECUTIONS": c.cfg.MaxExecutions, "SLIPWAY_MAX_PIPELINE_EXECUTIONS": c.cfg.MaxPipelineExecutions,
-		"SLIPWAY_AUDIT_RETENTION": c.cfg.AuditRetention,
+		"SLIPWAY_AUDIT_RETENTION": c.cfg.AuditRetention, "SLIPWAY_REQUEST_RATE": c.cfg.RequestRate, "SLIPWAY_LOGIN_RATE": c.cfg.LoginRate,
 	} {
 		if value != "" {
 			env[name] = jsii.String(value)

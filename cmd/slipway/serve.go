@@ -18,6 +18,7 @@ import (
 	"github.com/slipway-cd/slipway/pkg/access/allowlist"
 	"github.com/slipway-cd/slipway/pkg/audit"
 	"github.com/slipway-cd/slipway/pkg/fault"
+	"github.com/slipway-cd/slipway/pkg/rate"
 	"github.com/slipway-cd/slipway/pkg/ref"
 	"github.com/slipway-cd/slipway/pkg/task"
 	"github.com/slipway-cd/slipway/pkg/task/protocol"
@@ -116,6 +117,8 @@ func serveCommand(a *app) *cobra.Command {
 	f.DurationVar(&cfg.NoDelegateAfter, "no-delegate-after", 5*time.Minute, "how long a task waits for a delegate that may take it")
 	f.IntVar(&cfg.Limits.Account, "max-executions", 0, "executions at the same time, others are queued; 0: no limit")
 	f.IntVar(&cfg.Limits.Pipeline, "max-pipeline-executions", 0, "the same for each pipeline")
+	f.IntVar(&cfg.Rates.Requests, "request-rate", rate.DefaultRequests, "requests a second of one user, service account or token, and four times as many at once; 0: no limit")
+	f.IntVar(&cfg.Rates.Logins, "login-rate", rate.DefaultLogins, "requests a second of one address to log in, and ten times as many at once; 0: no limit")
 	f.StringVar(&cfg.Mail.URL, "smtp-server", "", "mail server: smtp://[user@]host (becomes TLS), smtps://[user@]host or smtp+plain://host")
 	f.StringVar(&cfg.Mail.From, "smtp-from", "", "sender of mail, such as 'Slipway <slipway@example.com>'")
 	f.StringVar(&cfg.Mail.Password, "smtp-password", "", "secret that is the mail server's password, such as account.smtp")
@@ -140,6 +143,8 @@ func checkServe(cfg wire.ServeConfig) error {
 		{"capacity", cfg.Capacity, cfg.Capacity < 1 || cfg.Capacity > protocol.MaxTasks, fmt.Sprintf("1 to %d", protocol.MaxTasks)},
 		{"max-executions", cfg.Limits.Account, cfg.Limits.Account < 0, "at least 0"},
 		{"max-pipeline-executions", cfg.Limits.Pipeline, cfg.Limits.Pipeline < 0, "at least 0"},
+		{"request-rate", cfg.Rates.Requests, cfg.Rates.Requests < 0 || cfg.Rates.Requests > rate.Most, fmt.Sprintf("0 to %d", rate.Most)},
+		{"login-rate", cfg.Rates.Logins, cfg.Rates.Logins < 0 || cfg.Rates.Logins > rate.Most, fmt.Sprintf("0 to %d", rate.Most)},
 		{"heartbeat", cfg.Heartbeat, cfg.Heartbeat <= 0, "more than 0s"},
 		{"no-delegate-after", cfg.NoDelegateAfter, cfg.NoDelegateAfter <= 0, "more than 0s"},
 	} {

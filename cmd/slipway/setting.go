@@ -37,7 +37,9 @@ func settingCommand(a *app) *cobra.Command {
 		RunE: func(c *cobra.Command, _ []string) error { return showSettings(c.Context(), a, "") },
 	}, &cobra.Command{
 		Use: "get NAME", Short: "Show a setting as it holds here", Args: cobra.ExactArgs(1), ValidArgsFunction: complete,
-		RunE: func(c *cobra.Command, args []string) error { return showSettings(c.Context(), a, setting.Name(args[0])) },
+		RunE: func(c *cobra.Command, args []string) error {
+			return showSettings(c.Context(), a, setting.Name(args[0]))
+		},
 	}, &cobra.Command{
 		Use: "set NAME VALUE", Short: "Set something for a scope and for what is in it", Args: cobra.ExactArgs(2), ValidArgsFunction: complete,
 		Long: "Set changes one setting of a scope, and leaves the others as they are. VALUE is as documents have it; of a list the words may\n" +

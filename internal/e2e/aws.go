@@ -199,7 +199,7 @@ func (a *AWS) resources(tb testing.TB, installed template, moto, local string) m
 	return map[string]string{
 		"SLIPWAY_TABLE": cfg.Table, "SLIPWAY_BUCKET": cfg.Bucket, "SLIPWAY_KMS_KEY": cfg.KMSKey, "SLIPWAY_MACHINE": a.Machine,
 		"SLIPWAY_EVENT_BUS": busName, "SLIPWAY_SOCKET": a.Sockets.URL, "SLIPWAY_URL": reached, "SLIPWAY_LOG_LEVEL": "WARN",
-		"SLIPWAY_POLICY_FUNCTION": "policy",
+		"SLIPWAY_POLICY_FUNCTION": "policy", "SLIPWAY_REQUEST_RATE": "0", "SLIPWAY_LOGIN_RATE": "0", // tests ask as fast as they can
 	}
 }
 

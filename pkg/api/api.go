@@ -24,6 +24,7 @@ import (
 	"github.com/slipway-cd/slipway/pkg/launch"
 	"github.com/slipway-cd/slipway/pkg/ledger"
 	"github.com/slipway-cd/slipway/pkg/login"
+	"github.com/slipway-cd/slipway/pkg/rate"
 	"github.com/slipway-cd/slipway/pkg/store"
 	"github.com/slipway-cd/slipway/pkg/task/protocol"
 	"github.com/slipway-cd/slipway/pkg/trigger/firing"
@@ -53,6 +54,7 @@ type Config struct {
 	Version    string         // of Slipway
 	Account    string         // whose IP allow lists say from where people log in
 	Proxies    []netip.Prefix // who says by X-Forwarded-For for whom it asks
+	Rates      rate.Rates     // how often callers ask
 	LetAllIn   bool           // whom the IP allow lists keep out, too, so that they can be mended
 	// Disk tells of the room where a server keeps its state; nil: it has no disk.
 	Disk func() (free, total int64, err error)
@@ -69,6 +71,7 @@ type Server struct {
 	endpoints []func(huma.API) // each registers one
 	grants    *grants.Reader   // what callers may do
 	gate      gate
+	rates     rates
 	root      http.Handler
 }
 
@@ -151,6 +154,7 @@ func empty(cfg Config) *Server {
 		Store: cfg.Store, Launch: cfg.Launch, Executions: cfg.Executions, Feed: cfg.Feed, Work: cfg.Work, Now: cfg.Now, Log: cfg.Log, saved: s.saved, kept: s.kept,
 	}
 	s.gate = gate{Store: cfg.Store, Grants: s.grants, Account: cfg.Account, Proxies: cfg.Proxies, LetAllIn: cfg.LetAllIn, Now: cfg.Now, Log: cfg.Log}
+	s.rates = newRates(cfg.Rates, cfg.Now)
 	s.mux.HandleFunc("/", s.nowhere)
 	s.root = aliased(s.identify(s.guard(paced(s.gate.locate(s.authenticate(s.take(s.project(s.mux))))))))
 	return s

@@ -114,7 +114,9 @@ func (s *Server) problem(ctx context.Context, err error) *Problem {
 func (s *Server) refuse(w http.ResponseWriter, r *http.Request, err error) {
 	p := s.problem(r.Context(), err)
 	for name, values := range p.GetHeaders() {
-		w.Header()[name] = values
+		if w.Header().Get(name) == "" { // which may say more exactly when
+			w.Header()[name] = values
+		}
 	}
 	unread(w, r)
 	body, mediaType := any(p), "application/json"

@@ -95,6 +95,12 @@ func (s *Server) authenticate(next http.Handler) http.Handler {
 			next.ServeHTTP(w, r)
 			return
 		}
+		if opensDoor(r.URL.Path) && !describesSAML(r) {
+			if err := s.rates.knocks(w, r); err != nil {
+				s.refuse(w, r, err)
+				return
+			}
+		}
 		if strings.HasPrefix(r.URL.Path, schemaPaths) || strings.HasPrefix(r.URL.Path, issuer.Path) || r.URL.Path == foundPath || describesSAML(r) {
 			next.ServeHTTP(w, r) // what anybody may read, and the end of a token, which proves whose it is
 			return
@@ -122,6 +128,9 @@ func (s *Server) authenticate(next http.Handler) http.Handler {
 		t, err := known(r, s.Store.Keys, s.Now)
 		if err == nil {
 			err = admit(t, r.URL.Path)
+		}
+		if err == nil {
+			err = s.rates.asks(w, t)
 		}
 		if err != nil {
 			s.refuse(w, r, err)

@@ -45,6 +45,7 @@ import (
 	"github.com/slipway-cd/slipway/pkg/login/saml"
 	"github.com/slipway-cd/slipway/pkg/mail"
 	"github.com/slipway-cd/slipway/pkg/policy/rego"
+	"github.com/slipway-cd/slipway/pkg/rate"
 	"github.com/slipway-cd/slipway/pkg/ref"
 	"github.com/slipway-cd/slipway/pkg/secret"
 	"github.com/slipway-cd/slipway/pkg/sqlitedb"
@@ -94,6 +95,7 @@ type ServeConfig struct {
 	// Mail is the server that Email steps and notifications send with.
 	Mail    mail.Setting
 	Limits  engine.Limits // on executions at the same time
+	Rates   rate.Rates    // how often callers ask
 	Version string
 	Log     *slog.Logger
 	// Traces sends traces to the endpoint of the OTEL_EXPORTER_OTLP_* variables.
@@ -249,7 +251,7 @@ func (m *machine) served() api.Config {
 	p := m.plane
 	return api.Config{
 		Store: m.store.Store, Catalog: p.Catalog, Files: p.Files, Launch: p.Launch, Executions: p.Executions, Tasks: p.Tasks, Ledger: p.Ledger, Issuer: p.Issuer, Triggers: p.Triggers, GitOps: p.GitOps, Login: p.Login, Stream: p.Stream,
-		Timing: p.Timing(), Now: time.Now, Log: p.Parts.Log, Version: m.cfg.Version, Account: plane.Account, Proxies: m.cfg.Proxies, LetAllIn: m.cfg.LetAllIn,
+		Timing: p.Timing(), Now: time.Now, Log: p.Parts.Log, Version: m.cfg.Version, Account: plane.Account, Rates: m.cfg.Rates, Proxies: m.cfg.Proxies, LetAllIn: m.cfg.LetAllIn,
 		Hub: m.hub, Feed: m.changes, Intake: api.NewIntake(), Work: api.NewWork(heavyAtOnce(), memoryFull), Disk: disk(m.cfg.Data),
 	}
 }

@@ -35,6 +35,7 @@ import (
 	"github.com/slipway-cd/slipway/pkg/login"
 	"github.com/slipway-cd/slipway/pkg/mail"
 	"github.com/slipway-cd/slipway/pkg/policy/remote"
+	"github.com/slipway-cd/slipway/pkg/rate"
 	kmskey "github.com/slipway-cd/slipway/pkg/secret/kms"
 	"github.com/slipway-cd/slipway/pkg/socket"
 	"github.com/slipway-cd/slipway/pkg/statemachine/stepfunctions"
@@ -54,6 +55,7 @@ type Config struct {
 	Policy   string // name of the function that evaluates policies
 	Mail     mail.Setting
 	Limits   engine.Limits // on executions at the same time
+	Rates    rate.Rates    // how often callers ask, of each function
 	// AuditRetention is how long audit records are kept; 0: for ever. Only the
 	// function sweeper removes any.
 	AuditRetention time.Duration
@@ -85,15 +87,16 @@ func FromEnv(lookup func(string) (string, bool)) (Config, error) {
 	c.Mail.URL, _ = lookup("SLIPWAY_SMTP_SERVER")
 	c.Mail.From, _ = lookup("SLIPWAY_SMTP_FROM")
 	c.Mail.Password, _ = lookup("SLIPWAY_SMTP_PASSWORD")
-	number := func(name string) int {
+	number := func(name string, otherwise int) int {
 		v, _ := lookup(name)
-		n, err := strconv.Atoi(cmp.Or(v, "0"))
+		n, err := strconv.Atoi(cmp.Or(v, strconv.Itoa(otherwise)))
 		if err != nil || n < 0 {
 			errs = append(errs, fmt.Errorf("the environment variable %s is %q; want a number, 0 for no limit", name, v))
 		}
 		return n
 	}
-	c.Limits = engine.Limits{Account: number("SLIPWAY_MAX_EXECUTIONS"), Pipeline: number("SLIPWAY_MAX_PIPELINE_EXECUTIONS")}
+	c.Limits = engine.Limits{Account: number("SLIPWAY_MAX_EXECUTIONS", 0), Pipeline: number("SLIPWAY_MAX_PIPELINE_EXECUTIONS", 0)}
+	c.Rates = rate.Rates{Requests: number("SLIPWAY_REQUEST_RATE", rate.DefaultRequests), Logins: number("SLIPWAY_LOGIN_RATE", rate.DefaultLogins)}
 	days, _ := lookup("SLIPWAY_AUDIT_RETENTION")
 	if c.AuditRetention, err = audit.Retention(cmp.Or(days, audit.TwoYears)); err != nil {
 		errs = append(errs, fmt.Errorf("the environment variable SLIPWAY_AUDIT_RETENTION: %w", err))
@@ -148,7 +151,7 @@ func New(ctx context.Context, cfg Config, with func(*plane.Parts)) (*Parts, erro
 	parts := plane.Parts{
 		Store: st.Store, Runner: stepfunctions.New(sfn.NewFromConfig(sdk), cfg.Machine), Waker: socket.NewWaker(st.Connections, gateway, time.Now, log),
 		Master: master, URL: cfg.URL, Socket: address, Poll: 5 * time.Minute, // each poll is billed
-		Mail: mailServer, Limits: cfg.Limits, Version: cfg.Version, Log: log,
+		Mail: mailServer, Limits: cfg.Limits, Rates: cfg.Rates, Version: cfg.Version, Log: log,
 		Bucket:         bucket.New(func(context.Context) (awssdk.Config, error) { return sdk, nil }).Put,
 		AuditRetention: cfg.AuditRetention,
 		Policies:       remote.New(lambda.NewFromConfig(sdk), cfg.Policy), NoDirectory: login.NoDirectoryOnAWS,

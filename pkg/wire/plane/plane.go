@@ -33,6 +33,7 @@ import (
 	"github.com/slipway-cd/slipway/pkg/notify/send"
 	"github.com/slipway-cd/slipway/pkg/policy"
 	"github.com/slipway-cd/slipway/pkg/policy/judge"
+	"github.com/slipway-cd/slipway/pkg/rate"
 	"github.com/slipway-cd/slipway/pkg/ref"
 	"github.com/slipway-cd/slipway/pkg/repair"
 	"github.com/slipway-cd/slipway/pkg/secret"
@@ -80,6 +81,7 @@ type Parts struct {
 	NoDirectory string
 	Mail        *mail.Server    // nil: no mail can be sent
 	Limits      engine.Limits   // on executions at the same time
+	Rates       rate.Rates      // how often callers ask
 	Trace       *trace.Recorder // nil makes no spans
 	// Bucket puts a part of the audit trail into a destination's; nil: none can.
 	Bucket func(ctx context.Context, to audit.Destination, key string, body []byte) error

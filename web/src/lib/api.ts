@@ -93,14 +93,20 @@ export async function call<T>(path: string, sent: Sent = {}): Promise<T> {
   let answer: Response;
   let text: string;
   try {
-    answer = await fetch(address(path, sent.query), {
-      method: sent.method ?? "GET",
-      headers,
-      body,
-      signal: sent.signal,
-      credentials: "same-origin",
-      redirect: "error",
-    });
+    const ask = () =>
+      fetch(address(path, sent.query), {
+        method: sent.method ?? "GET",
+        headers,
+        body,
+        signal: sent.signal,
+        credentials: "same-origin",
+        redirect: "error",
+      });
+    answer = await ask();
+    for (let tried = 1; tooSoon(answer) && tried < 4; tried++) {
+      await rest(answer, sent.signal);
+      answer = await ask();
+    }
     text = await answer.text();
   } catch (e) {
     if (sent.signal?.aborted) throw e;
@@ -114,6 +120,16 @@ export async function call<T>(path: string, sent: Sent = {}): Promise<T> {
     // a proxy's page
   }
   throw new Problem(answer.status, problem?.message ?? `The server answered ${answer.status}.`, problem);
+}
+
+/** tooSoon says whether the server did nothing because its caller asks too often. */
+const tooSoon = (a: Response) => a.status === 429 && a.headers.get("RateLimit-Remaining") === "0";
+
+/** rest waits as long as the server says, and up to as long again. */
+async function rest(a: Response, signal?: AbortSignal) {
+  const pause = Math.min(Number(a.headers.get("Retry-After")) || 1, 10) * 1000;
+  await new Promise((done) => setTimeout(done, pause * (1 + Math.random())));
+  signal?.throwIfAborted();
 }
 
 let touched = Date.now();
