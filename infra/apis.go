@@ -97,11 +97,11 @@ func (c *Compute) url() *string {
 	return c.http.ApiEndpoint()
 }
 
-// socketAPI is the delegates' WebSocket API; its routes come when their
+// socketAPI is the WebSocket API of delegates and of pages; its routes come when their
 // function is there.
 func (c *Compute) socketAPI() {
 	c.sockets = awsapigatewayv2.NewWebSocketApi(c.Stack, jsii.String("SocketApi"), &awsapigatewayv2.WebSocketApiProps{
-		ApiName: jsii.String(c.cfg.name("sockets")), Description: jsii.String("Wakes Slipway's delegates"),
+		ApiName: jsii.String(c.cfg.name("sockets")), Description: jsii.String("Wakes Slipway's delegates, and tells pages what changes"),
 	})
 	c.socketStage = awsapigatewayv2.NewWebSocketStage(c.Stack, jsii.String("SocketStage"), &awsapigatewayv2.WebSocketStageProps{
 		WebSocketApi: c.sockets, StageName: jsii.String(c.cfg.Stage), AutoDeploy: jsii.Bool(true),

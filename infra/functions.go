@@ -17,7 +17,7 @@ type spec struct {
 	timeout  float64 // seconds
 	reserved float64 // instances at most; 0: the account's limit
 	queued   bool    // nobody waits for it: what fails for good goes to a queue
-	bare     bool    // it has neither settings nor rights but to log
+	bare     bool    // it has no rights but to log, and no settings of the others
 }
 
 // specs are the functions. The engine's time-out is above what the state
@@ -30,9 +30,9 @@ func specs() []spec {
 		{name: "login", purpose: "logs people in by identity providers", memory: 512, timeout: 29},
 		{name: "policy", purpose: "evaluates governance policies", memory: 1024, timeout: 10, bare: true},
 		{name: "console", purpose: "gives browsers the console's pages", memory: 256, timeout: 10, bare: true},
-		{name: "connect", purpose: "lets delegates in", memory: 256, timeout: 10},
+		{name: "connect", purpose: "lets delegates and pages in", memory: 256, timeout: 10},
 		{name: "events", purpose: "takes in the ends of machine runs, and fires schedules", memory: 256, timeout: 60, reserved: 10, queued: true},
-		{name: "feed", purpose: "tells the event bus what happens", memory: 256, timeout: 60, queued: true},
+		{name: "feed", purpose: "tells the event bus and pages what happens", memory: 256, timeout: 60, queued: true},
 		{name: "notify", purpose: "sends notifications", memory: 256, timeout: 180, reserved: 10, queued: true},
 		{name: "sweeper", purpose: "repairs executions, and brings the audit trail to its destinations", memory: 256, timeout: 300, reserved: 2, queued: true}, // a sweep, and a pass of the trail
 	}
@@ -87,6 +87,9 @@ func (c *Compute) function(s spec) *function {
 	}
 	if !s.bare {
 		props.Environment, props.EnvironmentEncryption = c.environment(), c.state.Key
+	}
+	if s.name == "console" { // no secret, so it needs no right to open it: where its pages may connect to
+		props.Environment = &map[string]*string{"SLIPWAY_SOCKET": c.socketStage.CallbackUrl()}
 	}
 	if s.reserved > 0 {
 		props.ReservedConcurrentExecutions = jsii.Number(s.reserved)

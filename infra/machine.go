@@ -91,8 +91,9 @@ func (c *Compute) permissions() {
 		switch name {
 		case "connect":
 			f.allow("Table", []string{"dynamodb:GetItem", "dynamodb:PutItem", "dynamodb:Query", "dynamodb:DeleteItem"}, table)
-		case "feed":
-			f.allow("Table", []string{"dynamodb:GetItem"}, table)
+		case "feed": // to pages it tells what their callers may see: it reads who may what, and which pages there are
+			f.allow("Table", []string{"dynamodb:GetItem", "dynamodb:Query", "dynamodb:DeleteItem"}, table)
+			f.allow("Hint", []string{"execute-api:ManageConnections"}, sockets)
 			f.allow("Blobs", []string{"s3:GetObject", "s3:PutObjectTagging"}, blobs)
 			f.allow("Stream", streamActions, c.state.Table.TableStreamArn())
 			f.allow("Tell", []string{"events:PutEvents"}, c.bus.EventBusArn())

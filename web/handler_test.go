@@ -18,7 +18,7 @@ func site() fstest.MapFS {
 
 func TestWhatBrowsersAndProgramsGet(t *testing.T) {
 	t.Parallel()
-	h := handler(site(), http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { _, _ = w.Write([]byte("the API")) }))
+	h := handler(site(), "", http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { _, _ = w.Write([]byte("the API")) }))
 	const html, year = "text/html,application/xhtml+xml", "public, max-age=31536000, immutable"
 	for _, c := range []struct {
 		method, path, accept, encoding string
@@ -80,5 +80,41 @@ func TestThereIsAPage(t *testing.T) {
 	Handler(http.NotFoundHandler()).ServeHTTP(w, r)
 	if w.Code != 200 || Built == strings.Contains(w.Body.String(), "make build") {
 		t.Errorf("built: %v; the page is %d %s", Built, w.Code, w.Body)
+	}
+}
+
+// Pages may connect to their own host, and to the WebSocket that the server was told of alone.
+func TestWherePagesMayConnectTo(t *testing.T) {
+	t.Parallel()
+	for endpoint, want := range map[string]string{
+		"":                               "connect-src 'self'",
+		"https://a1.execute-api.eu/prod": "connect-src 'self' wss://a1.execute-api.eu",
+		"http://127.0.0.1:8000/test":     "connect-src 'self' ws://127.0.0.1:8000",
+		"a1.execute-api.eu":              "",
+		"ftp://a1.execute-api.eu":        "",
+		"https://*/prod":                 "",
+		"https://x; script-src y/":       "",
+		"https://x script-src y/":        "",
+	} {
+		h, err := With(endpoint, http.NotFoundHandler())
+		if (err == nil) != (want != "") {
+			t.Errorf("%q: %v", endpoint, err)
+		}
+		if err != nil {
+			continue
+		}
+		r := httptest.NewRequestWithContext(t.Context(), http.MethodGet, "/", nil)
+		r.Header.Set("Accept", "text/html")
+		w := httptest.NewRecorder()
+		h.ServeHTTP(w, r)
+		var got string
+		for _, part := range strings.Split(w.Header().Get("Content-Security-Policy"), "; ") {
+			if strings.HasPrefix(part, "connect-src") {
+				got = part
+			}
+		}
+		if got != want {
+			t.Errorf("%q: %s, want %s", endpoint, got, want)
+		}
 	}
 }

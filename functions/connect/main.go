@@ -1,4 +1,4 @@
-// Command connect answers the WebSocket API: it lets delegates in.
+// Command connect answers the WebSocket API: it lets delegates and pages in.
 package main
 
 import (

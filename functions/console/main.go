@@ -4,7 +4,9 @@ package main
 
 import (
 	"crypto/tls"
+	"fmt"
 	"net/http"
+	"os"
 
 	"github.com/aws/aws-lambda-go/lambda"
 	"github.com/awslabs/aws-lambda-go-api-proxy/httpadapter"
@@ -13,7 +15,12 @@ import (
 )
 
 func main() {
-	pages := web.Handler(http.NotFoundHandler())
+	socket, _ := os.LookupEnv("SLIPWAY_SOCKET")
+	pages, err := web.With(socket, http.NotFoundHandler())
+	if err != nil {
+		fmt.Fprintln(os.Stderr, err)
+		os.Exit(1)
+	}
 	lambda.Start(httpadapter.NewV2(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		r.TLS = &tls.ConnectionState{} // API Gateway speaks nothing else to browsers
 		pages.ServeHTTP(w, r)

@@ -1,4 +1,5 @@
-// Command feed tells the event bus what has happened, by the table's stream.
+// Command feed tells the event bus what has happened and pages what has changed, by the
+// table's stream.
 package main
 
 import (
@@ -19,6 +20,7 @@ func main() {
 		events := bus.New(eventbridge.NewFromConfig(sdk), cfg.EventBus)
 		return function.Feed(function.Stream{
 			Change: p.Store.Change, Read: p.Feed.Events, Put: events.Put, Superseded: dynamo.Superseded, Retire: p.Bucket().Retire,
+			Touched: dynamo.Touched, Hint: p.Hints().Tell,
 			Metrics: os.Stdout, Log: p.Log,
 		})
 	})

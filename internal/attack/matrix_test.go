@@ -83,6 +83,7 @@ func rows() map[string]row {
 		"getDifferences":                 {},
 		"watchExecution":                 {},
 		"watchExecutions":                {},
+		"makeLiveTicket":                 {},
 		"answerApproval":                 {body: approval},
 		"makeApprovalLink":               {body: `{}`},
 		"answerInputs":                   {body: `{}`},

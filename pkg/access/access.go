@@ -36,7 +36,14 @@ type Whoami struct {
 	ExpiresAt time.Time       `json:"expiresAt,omitzero" doc:"When the session ends"`
 	Version   string          `json:"version" doc:"Of the server"`
 	Banner    *setting.Banner `json:"banner,omitempty" doc:"What people are told; none: nothing"`
+	Live      string          `json:"live" enum:"events,socket" doc:"How pages hear of changes: by the server-sent events of /v1/live, or over a WebSocket with a ticket of /v1/live/tickets"`
 }
+
+// How pages hear of changes.
+const (
+	LiveEvents = "events"
+	LiveSocket = "socket"
+)
 
 // Permit is whether somebody may do something.
 type Permit struct {

@@ -46,6 +46,7 @@ type Config struct {
 	Stream     *stream.Streamer    // tells how far the audit trail has come to its destinations
 	Hub        *Hub                // wakes delegates; the engine has the same one. nil: sockets are served elsewhere
 	Feed       *Feed               // tells of changed executions; the engine has the same one. nil: answers are sent whole
+	Viewers    store.Viewers       // knows pages that hear of executions over WebSockets; nil: they hear by streams
 	Intake     *Intake             // bounds the bodies that are read at once; nil: requests come whole, one at a time
 	Work       *Work               // divides the processor among projects; nil: there is one request at a time
 	Timing     protocol.Registered // what delegates are told
@@ -90,7 +91,7 @@ func New(cfg Config) *Server {
 	s.nodes()
 	s.approvalLinks()
 	s.watching()
-	live(s)
+	hints(s)
 	s.delegates()
 	s.tokens()
 	foundTokens(s)

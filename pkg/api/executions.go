@@ -17,6 +17,7 @@ import (
 	"github.com/slipway-cd/slipway/pkg/execution"
 	"github.com/slipway-cd/slipway/pkg/fault"
 	"github.com/slipway-cd/slipway/pkg/launch"
+	"github.com/slipway-cd/slipway/pkg/live"
 	"github.com/slipway-cd/slipway/pkg/plan"
 	"github.com/slipway-cd/slipway/pkg/ref"
 	"github.com/slipway-cd/slipway/pkg/store"
@@ -233,11 +234,6 @@ type ExecutionList struct {
 	NextPageToken string      `json:"nextPageToken,omitempty"`
 }
 
-// resourceOf is what an execution belongs to.
-func resourceOf(e store.Execution) right.Resource {
-	return right.Resource{Scope: e.Scope, ID: e.Pipeline}
-}
-
 // listsExecutions is a request for executions, of which some may be seen.
 type listsExecutions struct {
 	Scoped
@@ -260,7 +256,7 @@ func (s *steering) listExecutions(ctx context.Context, in *listsExecutions) (*st
 	if wanted.Statuses, err = statuses(in.Status); err != nil {
 		return nil, err
 	}
-	list, next, err := visible(ctx, in.page(), action.ExecutionView, resourceOf, func(page store.Page) ([]store.Execution, string, error) {
+	list, next, err := visible(ctx, in.page(), action.ExecutionView, live.Resource, func(page store.Page) ([]store.Execution, string, error) {
 		return s.Store.ListExecutions(ctx, wanted, page)
 	})
 	if err == nil && len(list) == 0 && next == "" && scope.Project != "" {

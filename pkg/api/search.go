@@ -13,6 +13,7 @@ import (
 	"github.com/slipway-cd/slipway/pkg/access/action"
 	"github.com/slipway-cd/slipway/pkg/access/grants"
 	"github.com/slipway-cd/slipway/pkg/access/right"
+	"github.com/slipway-cd/slipway/pkg/live"
 	"github.com/slipway-cd/slipway/pkg/ref"
 	"github.com/slipway-cd/slipway/pkg/store"
 )
@@ -150,7 +151,7 @@ func (s *steering) searchExecutions(ctx context.Context, scope ref.Scope, q stri
 	oldest := next == "" || len(list) > 0 && list[len(list)-1].Sequence <= sequence
 	out.Complete = out.Complete && oldest
 	list = slices.DeleteFunc(list, func(e store.Execution) bool { return e.Sequence != sequence })
-	if list, err = grants.Sees(ctx, asker(ctx), action.ExecutionView, list, resourceOf); err != nil {
+	if list, err = grants.Sees(ctx, asker(ctx), action.ExecutionView, list, live.Resource); err != nil {
 		return err
 	}
 	for _, e := range list {

@@ -35,7 +35,7 @@ const (
 
 func (s *sessions) whoamiOf(t store.AccessToken) access.Whoami {
 	return access.Whoami{
-		Actor: t.Actor, Principal: principalText(t.Principal), Kind: t.Kind, Token: t.Name, Account: t.Scope.Account, Org: t.Scope.Org, Project: t.Scope.Project, ExpiresAt: t.ExpiresAt, Version: s.Version,
+		Live: s.live, Actor: t.Actor, Principal: principalText(t.Principal), Kind: t.Kind, Token: t.Name, Account: t.Scope.Account, Org: t.Scope.Org, Project: t.Scope.Project, ExpiresAt: t.ExpiresAt, Version: s.Version,
 	}
 }
 
@@ -45,10 +45,14 @@ type sessions struct {
 	Grants  *grants.Reader
 	Now     func() time.Time
 	Version string
+	live    string // how pages hear of changes
 }
 
 func consoleSessions(server *Server) {
-	s := &sessions{Store: server.Store, Grants: server.grants, Now: server.Now, Version: server.Version}
+	s := &sessions{Store: server.Store, Grants: server.grants, Now: server.Now, Version: server.Version, live: access.LiveEvents}
+	if server.Viewers != nil {
+		s.live = access.LiveSocket
+	}
 	tags := []string{"Sessions"}
 	exempt(server, action.Public, huma.Operation{
 		OperationID: "loginByToken", Method: http.MethodPost, Path: loginPaths + "token", Tags: tags,

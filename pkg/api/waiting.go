@@ -11,6 +11,7 @@ import (
 	"github.com/slipway-cd/slipway/pkg/access/right"
 	"github.com/slipway-cd/slipway/pkg/execution"
 	"github.com/slipway-cd/slipway/pkg/fault"
+	"github.com/slipway-cd/slipway/pkg/live"
 	"github.com/slipway-cd/slipway/pkg/plan"
 	"github.com/slipway-cd/slipway/pkg/store"
 )
@@ -41,7 +42,7 @@ func (s *steering) listWaiting(ctx context.Context, in *listsWaiting) (*struct{ 
 	}
 	underWay := slices.DeleteFunc(plan.Statuses(), plan.Status.Terminal)
 	page := store.Page{Limit: in.Limit, Token: in.PageToken}
-	all, next, err := visible(ctx, page, action.ExecutionView, resourceOf, func(page store.Page) ([]store.Execution, string, error) {
+	all, next, err := visible(ctx, page, action.ExecutionView, live.Resource, func(page store.Page) ([]store.Execution, string, error) {
 		return s.Store.ListExecutions(ctx, store.ExecutionFilter{Scope: scope, Statuses: underWay}, page)
 	})
 	if err != nil {

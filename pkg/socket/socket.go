@@ -1,8 +1,10 @@
-// Package socket is the delegates' WebSocket where API Gateway holds it: what
-// a function does when a delegate connects, and how a delegate is woken.
+// Package socket is the WebSocket of delegates and of the console's pages where
+// API Gateway holds it: what a function does when one connects, how a delegate is
+// woken, and how pages are told that executions have changed.
 //
 // A connection promises nothing: who misses a word finds out by its poll or
-// its heartbeat. What delegates claim and report goes over HTTPS to pkg/api.
+// its heartbeat. What delegates claim and report, and what pages show, goes over
+// HTTPS to pkg/api.
 package socket
 
 import (
@@ -23,25 +25,27 @@ import (
 
 	"github.com/slipway-cd/slipway/pkg/access"
 	"github.com/slipway-cd/slipway/pkg/fault"
+	"github.com/slipway-cd/slipway/pkg/live"
 	"github.com/slipway-cd/slipway/pkg/ref"
 	"github.com/slipway-cd/slipway/pkg/store"
 	"github.com/slipway-cd/slipway/pkg/task"
 	"github.com/slipway-cd/slipway/pkg/task/protocol"
 )
 
-// Lobby lets delegates in: it answers the routes of the WebSocket API.
+// Lobby lets delegates and pages in: it answers the routes of the WebSocket API.
 type Lobby struct {
 	Account     string // of the installation
 	Store       store.Store
 	Connections store.Connections
+	Viewers     store.Viewers
 	Now         func() time.Time
 	Log         *slog.Logger
 }
 
 // Handle answers one event. $connect needs a delegate token that has
-// registered the delegate of the query; what a delegate says later is only to
-// keep the connection open. With $disconnect its silence no longer means that
-// it is there.
+// registered the delegate of the query, or a page's ticket; what comes later is only
+// to keep the connection open. With $disconnect a delegate's silence no longer means
+// that it is there.
 func (l *Lobby) Handle(ctx context.Context, e events.APIGatewayWebsocketProxyRequest) (events.APIGatewayProxyResponse, error) {
 	switch e.RequestContext.RouteKey {
 	case "$connect":
@@ -50,7 +54,11 @@ func (l *Lobby) Handle(ctx context.Context, e events.APIGatewayWebsocketProxyReq
 	default:
 		return events.APIGatewayProxyResponse{StatusCode: 200}, nil
 	}
-	err := l.enter(ctx, e)
+	enter := l.enter
+	if e.QueryStringParameters["ticket"] != "" {
+		enter = l.view
+	}
+	err := enter(ctx, e)
 	status := 200
 	switch fault.CodeOf(err) {
 	case "":
@@ -59,10 +67,10 @@ func (l *Lobby) Handle(ctx context.Context, e events.APIGatewayWebsocketProxyReq
 	case fault.Forbidden, fault.NotFound, fault.Invalid:
 		status = 403
 	default:
-		return events.APIGatewayProxyResponse{}, fmt.Errorf("let a delegate in: %w", err)
+		return events.APIGatewayProxyResponse{}, fmt.Errorf("let somebody in: %w", err)
 	}
 	if err != nil {
-		l.Log.WarnContext(ctx, "turned a delegate away", "connection", e.RequestContext.ConnectionID, "error", err)
+		l.Log.WarnContext(ctx, "turned a delegate or a page away", "connection", e.RequestContext.ConnectionID, "error", err)
 	}
 	return events.APIGatewayProxyResponse{StatusCode: status}, nil
 }
@@ -87,9 +95,27 @@ func (l *Lobby) enter(ctx context.Context, e events.APIGatewayWebsocketProxyRequ
 	return l.Connections.PutConnection(ctx, store.Connection{ID: e.RequestContext.ConnectionID, Delegate: id, Scope: t.Scope, Line: max(line, 0), Opened: l.Now()})
 }
 
+// view lets a page in that shows a ticket. A browser can't send a token here, nor a
+// cookie: the socket has another host than the page.
+func (l *Lobby) view(ctx context.Context, e events.APIGatewayWebsocketProxyRequest) error {
+	v, err := live.Take(ctx, l.Store.Keys, e.QueryStringParameters["ticket"], header(e.Headers, "Origin"), l.Now())
+	if err != nil {
+		return err
+	}
+	v.ID, v.Address, v.Opened = e.RequestContext.ConnectionID, e.RequestContext.Identity.SourceIP, l.Now()
+	return l.Viewers.PutViewer(ctx, v)
+}
+
 // leave takes in that a connection has ended. One that the delegate has
 // replaced by another is of no interest.
 func (l *Lobby) leave(ctx context.Context, connection string) error {
+	page, err := l.Viewers.DeleteViewer(ctx, l.Account, connection)
+	if err != nil {
+		return fmt.Errorf("forget the connection of a page: %w", err)
+	}
+	if page {
+		return nil
+	}
 	all, err := l.Connections.Connections(ctx, l.Account)
 	if err != nil {
 		return fmt.Errorf("find the delegate of a connection: %w", err)
@@ -106,11 +132,20 @@ func (l *Lobby) leave(ctx context.Context, connection string) error {
 	return nil
 }
 
-// bearer is the token in the headers, whose names come in any case.
+// bearer is the token in the headers.
 func bearer(headers map[string]string) string {
-	for name, value := range headers {
-		if scheme, token, _ := strings.Cut(value, " "); strings.EqualFold(name, "Authorization") && strings.EqualFold(scheme, "Bearer") {
-			return strings.TrimSpace(token)
+	scheme, token, _ := strings.Cut(header(headers, "Authorization"), " ")
+	if !strings.EqualFold(scheme, "Bearer") {
+		return ""
+	}
+	return strings.TrimSpace(token)
+}
+
+// header is one of the headers, whose names come in any case.
+func header(headers map[string]string, name string) string {
+	for n, value := range headers {
+		if strings.EqualFold(n, name) {
+			return value
 		}
 	}
 	return ""
@@ -193,9 +228,8 @@ func (w *Waker) tell(ctx context.Context, account string, message protocol.Wake,
 // no more. One that is only opening is kept, or nobody would know of it once it is
 // open; its delegate looks for work then by itself.
 func (w *Waker) send(ctx context.Context, c store.Connection, doc []byte) {
-	_, err := w.gateway.PostToConnection(ctx, &apigatewaymanagementapi.PostToConnectionInput{ConnectionId: &c.ID, Data: doc})
-	var gone *types.GoneException
-	if errors.As(err, &gone) {
+	gone, err := post(ctx, w.gateway, c.ID, doc)
+	if gone {
 		if w.now().Sub(c.Opened) < opening {
 			return
 		}
@@ -204,6 +238,16 @@ func (w *Waker) send(ctx context.Context, c store.Connection, doc []byte) {
 	if err != nil {
 		w.log.WarnContext(ctx, "a delegate wasn't woken", "delegate", c.Delegate, "error", err)
 	}
+}
+
+// post says something over a connection; gone: there is none.
+func post(ctx context.Context, gateway *apigatewaymanagementapi.Client, id string, doc []byte) (gone bool, err error) {
+	_, err = gateway.PostToConnection(ctx, &apigatewaymanagementapi.PostToConnectionInput{ConnectionId: &id, Data: doc})
+	var is *types.GoneException
+	if errors.As(err, &is) {
+		return true, nil
+	}
+	return false, err
 }
 
 // Address is the URL at which delegates connect: wss:// for the management

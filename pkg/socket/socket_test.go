@@ -119,7 +119,7 @@ func TestOnlyARegisteredDelegateIsLetIn(t *testing.T) {
 		t.Run(tt.name, func(t *testing.T) {
 			t.Parallel()
 			connections := &list{}
-			lobby := socket.Lobby{Store: st.Store, Connections: connections, Now: time.Now, Log: slog.New(slog.DiscardHandler)}
+			lobby := socket.Lobby{Store: st.Store, Connections: connections, Viewers: &audience{}, Now: time.Now, Log: slog.New(slog.DiscardHandler)}
 			e := events.APIGatewayWebsocketProxyRequest{
 				Headers: map[string]string{tt.header: "Bearer " + tt.token}, QueryStringParameters: map[string]string{"delegate": tt.delegate},
 			}
@@ -167,7 +167,7 @@ func TestAClosedSocketEndsSilence(t *testing.T) {
 		); err != nil {
 			t.Fatal(err)
 		}
-		lobby := socket.Lobby{Account: "default", Store: st.Store, Connections: connections, Now: func() time.Time { return at }, Log: slog.New(slog.DiscardHandler)}
+		lobby := socket.Lobby{Account: "default", Store: st.Store, Connections: connections, Viewers: &audience{}, Now: func() time.Time { return at }, Log: slog.New(slog.DiscardHandler)}
 		e := events.APIGatewayWebsocketProxyRequest{}
 		e.RequestContext.RouteKey, e.RequestContext.ConnectionID = "$disconnect", tt.connection
 		if _, err := lobby.Handle(t.Context(), e); err != nil {

@@ -602,6 +602,28 @@ type Connections interface {
 	DeleteConnection(ctx context.Context, c Connection) error
 }
 
+// Viewer is an open WebSocket of a page that hears of executions, where API
+// Gateway holds it.
+type Viewer struct {
+	ID        string    // API Gateway's
+	Token     string    // the id of the one by which it is known whose page it is
+	Scope     ref.Scope // of whose executions it hears
+	Execution string    // of which it hears alone; empty: of all
+	Address   string    // from where it came, for IP allow lists
+	Opened    time.Time
+}
+
+// Viewers keeps which pages hear of executions. It is no part of Store, as
+// Connections isn't.
+type Viewers interface {
+	// PutViewer stores one. AP-100
+	PutViewer(ctx context.Context, v Viewer) error
+	// Viewers lists an account's. AP-101
+	Viewers(ctx context.Context, account string) ([]Viewer, error)
+	// DeleteViewer forgets one; it says whether there was one. AP-102
+	DeleteViewer(ctx context.Context, account, id string) (bool, error)
+}
+
 // Secret is an encrypted value. The definition (secret.yaml) is an entity.
 type Secret struct {
 	Key        EntityKey

@@ -1875,6 +1875,23 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/v1/live/tickets": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /** Get a ticket for the WebSocket by which a page hears which executions of a scope change, or that one does, on AWS */
+        post: operations["makeLiveTicket"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/v1/login": {
         parameters: {
             query?: never;
@@ -4505,6 +4522,8 @@ export interface components {
         Hint: {
             /** @description Others may have, too: the first hint says so, as nobody knows what has changed before, and one after very many changes */
             all?: boolean;
+            /** @description Nothing more comes, because the session has ended; over a WebSocket alone */
+            bye?: boolean;
             /** @description The ids of those of which something has changed */
             executions: string[];
         };
@@ -4648,6 +4667,14 @@ export interface components {
             eventCorrelationId: string;
             /** @description Those that were waiting for events */
             steps: components["schemas"]["Heard"][];
+        };
+        LiveTicket: {
+            /** Format: date-time */
+            expiresAt: string;
+            /** @description It lets one connection in, of a page of the origin that asked for it */
+            ticket: string;
+            /** @description Where to connect, with the ticket as the parameter ticket */
+            url: string;
         };
         LocallyBody: {
             /** @description Of who has a second factor: the code of now, or a recovery code */
@@ -5801,6 +5828,11 @@ export interface components {
             expiresAt?: string;
             /** @enum {string} */
             kind: "user" | "session";
+            /**
+             * @description How pages hear of changes: by the server-sent events of /v1/live, or over a WebSocket with a ticket of /v1/live/tickets
+             * @enum {string}
+             */
+            live: "events" | "socket";
             /** @description All that the token is for is in this organization */
             org?: string;
             /** @description The user or the service account whose roles say what the token may; none: it may do everything within its scope */
@@ -10569,13 +10601,52 @@ export interface operations {
         };
         requestBody?: never;
         responses: {
-            /** @description Events named hint; where nobody follows executions, as on AWS, poll after the first */
+            /** @description Events named hint; where nobody stays to follow executions, as on AWS, poll after the first */
             200: {
                 headers: {
                     [name: string]: unknown;
                 };
                 content: {
                     "text/event-stream": components["schemas"]["Hint"] | components["schemas"]["PollAgain"];
+                };
+            };
+            /** @description What went wrong */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    makeLiveTicket: {
+        parameters: {
+            query?: {
+                /** @description Organization; none means the account's own */
+                org?: string;
+                /** @description Project of the organization; none means the organization's own */
+                project?: string;
+                /** @description Hear of this one alone */
+                execution?: string;
+            };
+            header?: {
+                /** @description The page's, as browsers tell it */
+                Origin?: string;
+            };
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description OK */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["LiveTicket"];
                 };
             };
             /** @description What went wrong */

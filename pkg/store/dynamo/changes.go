@@ -62,6 +62,20 @@ func (s *Store) Change(ctx context.Context, r events.DynamoDBEventRecord) (*stor
 	return c, nil
 }
 
+// Touched is the execution whose record or whose node a record of the table's stream
+// has changed; empty for others.
+func Touched(r events.DynamoDBEventRecord) string {
+	pk, sk := r.Change.Keys["pk"], r.Change.Keys["sk"]
+	if pk.DataType() != events.DataTypeString || sk.DataType() != events.DataTypeString {
+		return ""
+	}
+	id, of := strings.CutPrefix(pk.String(), "X"+separator)
+	if !of || sk.String() != executionAt("").sk && !strings.HasPrefix(sk.String(), nodePrefix) {
+		return ""
+	}
+	return id
+}
+
 func changedFire(ctx context.Context, b bodies, at key, it item) (*store.Fire, error) {
 	trigger, err := parseEntity(strings.TrimPrefix(at.pk, "F"+separator))
 	if err != nil {

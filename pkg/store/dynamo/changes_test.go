@@ -183,3 +183,21 @@ func superseded(t *testing.T, stream *testdynamo.Stream) map[string]bool {
 	}
 	return gone
 }
+
+// Touched names the execution whose record or whose node has changed, also where that
+// means nothing to others, and nothing else.
+func TestTouched(t *testing.T) {
+	t.Parallel()
+	for keys, want := range map[[2]string]string{
+		{"X#x1", "x"}: "x1", {"X#x1", "n#pipeline/stages/a"}: "x1", {"X#x1", "opened"}: "", {"X#x1", "kept"}: "", {"XX#x1", "x"}: "", {"A#default", "head"}: "", {"", ""}: "",
+	} {
+		var r events.DynamoDBEventRecord
+		r.Change.Keys = map[string]events.DynamoDBAttributeValue{"pk": events.NewStringAttribute(keys[0]), "sk": events.NewStringAttribute(keys[1])}
+		if got := dynamo.Touched(r); got != want {
+			t.Errorf("%v: %q, want %q", keys, got, want)
+		}
+	}
+	if got := dynamo.Touched(events.DynamoDBEventRecord{}); got != "" {
+		t.Errorf("a record without keys: %q", got)
+	}
+}

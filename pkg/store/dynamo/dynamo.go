@@ -46,6 +46,7 @@ type Config struct {
 type Store struct {
 	store.Store
 	Connections store.Connections
+	Viewers     store.Viewers
 	bodies      bodies
 }
 
@@ -77,8 +78,8 @@ func New(client *dynamodb.Client, cfg Config) *Store {
 			GitOps:      gitOps{table: t, audits: a},
 			Streams:     streams{t},
 		},
-		Connections: connections{t},
-		bodies:      t.bodies,
+		Connections: connections{t}, Viewers: viewers{t},
+		bodies: t.bodies,
 	}
 }
 

@@ -93,3 +93,38 @@ func TestConnections(t *testing.T) {
 		t.Errorf("%v; connections (-want +got):\n%s", err, diff)
 	}
 }
+
+// TestViewers: pages are listed until they are forgotten, or API Gateway has closed
+// them for sure.
+func TestViewers(t *testing.T) {
+	t.Parallel()
+	client, name := table(t)
+	cfg := config(name)
+	opened := cfg.Now()
+	now := opened
+	cfg.Now = func() time.Time { return now }
+	s := dynamo.New(client, cfg)
+	first := store.Viewer{ID: "c1=", Token: "s1", Scope: scope, Execution: "x1", Address: "192.0.2.1", Opened: opened}
+	second, elsewhere := first, first
+	second.ID, elsewhere.Scope.Account = "c2", scope.Account+"x"
+	for _, v := range []store.Viewer{first, first, second, elsewhere} {
+		if err := s.Viewers.PutViewer(t.Context(), v); err != nil {
+			t.Fatal(err)
+		}
+	}
+	for i, want := range []bool{true, false} {
+		if was, err := s.Viewers.DeleteViewer(t.Context(), scope.Account, "c2"); err != nil || was != want {
+			t.Errorf("deletion %d: %t, %v; want %t", i, was, err, want)
+		}
+	}
+	for _, at := range []struct {
+		after time.Duration
+		want  []store.Viewer
+	}{{0, []store.Viewer{first}}, {2*time.Hour - time.Second, []store.Viewer{first}}, {2 * time.Hour, nil}} {
+		now = opened.Add(at.after)
+		got, err := s.Viewers.Viewers(t.Context(), scope.Account)
+		if diff := cmp.Diff(at.want, got); diff != "" || err != nil {
+			t.Errorf("after %s: %v; viewers (-want +got):\n%s", at.after, err, diff)
+		}
+	}
+}

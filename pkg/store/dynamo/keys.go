@@ -172,6 +172,8 @@ func delegatesPK(account string) string         { return join("D", account) }
 func delegateAt(account, id string) key         { return key{delegatesPK(account), id} }
 func connectionsPK(account string) string       { return join("W", account) }
 func connectionAt(account, delegate string) key { return key{connectionsPK(account), delegate} }
+func viewersPK(account string) string           { return join("WV", account) }
+func viewerAt(account, id string) key           { return key{viewersPK(account), id} }
 func logPK(stream string) string                { return join("G", stream) }
 func logSizeAt(stream string) key               { return key{join("G", stream, "size"), "s"} }
 func chunkAt(stream string, n int64) key        { return key{logPK(stream), numberText(n)} }

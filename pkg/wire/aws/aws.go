@@ -26,6 +26,7 @@ import (
 
 	awssdk "github.com/aws/aws-sdk-go-v2/aws"
 
+	"github.com/slipway-cd/slipway/pkg/access/grants"
 	"github.com/slipway-cd/slipway/pkg/audit"
 	"github.com/slipway-cd/slipway/pkg/audit/bucket"
 	"github.com/slipway-cd/slipway/pkg/awshttp"
@@ -122,6 +123,8 @@ type Parts struct {
 	Log   *slog.Logger
 	sdk   awssdk.Config
 	cfg   Config
+
+	gateway *apigatewaymanagementapi.Client // of the WebSocket API
 }
 
 // New makes the parts. With, unless nil, adds what only one function has.
@@ -150,7 +153,7 @@ func New(ctx context.Context, cfg Config, with func(*plane.Parts)) (*Parts, erro
 	})
 	parts := plane.Parts{
 		Store: st.Store, Runner: stepfunctions.New(sfn.NewFromConfig(sdk), cfg.Machine), Waker: socket.NewWaker(st.Connections, gateway, time.Now, log),
-		Master: master, URL: cfg.URL, Socket: address, Poll: 5 * time.Minute, // each poll is billed
+		Master: master, URL: cfg.URL, Socket: address, Viewers: st.Viewers, Poll: 5 * time.Minute, // each poll is billed
 		Mail: mailServer, Limits: cfg.Limits, Rates: cfg.Rates, Version: cfg.Version, Log: log,
 		Bucket:         bucket.New(func(context.Context) (awssdk.Config, error) { return sdk, nil }).Put,
 		AuditRetention: cfg.AuditRetention,
@@ -159,7 +162,7 @@ func New(ctx context.Context, cfg Config, with func(*plane.Parts)) (*Parts, erro
 	if with != nil {
 		with(&parts)
 	}
-	return &Parts{Plane: plane.New(parts), Store: st, Log: log, sdk: sdk, cfg: cfg}, nil
+	return &Parts{Plane: plane.New(parts), Store: st, Log: log, sdk: sdk, cfg: cfg, gateway: gateway}, nil
 }
 
 // NewStore makes the store alone.
@@ -177,9 +180,16 @@ func (c Config) pageKey() []byte {
 	return sum[:]
 }
 
-// Lobby lets delegates in.
+// Lobby lets delegates and pages in.
 func (p *Parts) Lobby() *socket.Lobby {
-	return &socket.Lobby{Account: plane.Account, Store: p.Store.Store, Connections: p.Store.Connections, Now: time.Now, Log: p.Log}
+	return &socket.Lobby{Account: plane.Account, Store: p.Store.Store, Connections: p.Store.Connections, Viewers: p.Store.Viewers, Now: time.Now, Log: p.Log}
+}
+
+// Hints tells pages which executions have changed.
+func (p *Parts) Hints() *socket.Hints {
+	return &socket.Hints{
+		Account: plane.Account, Store: p.Store.Store, Viewers: p.Store.Viewers, Grants: grants.New(p.Store.Entities), Gateway: p.gateway, Now: time.Now, Log: p.Log,
+	}
 }
 
 // Bucket keeps what is too large for the table.

@@ -4,6 +4,7 @@ import (
 	"context"
 	"io"
 	"log/slog"
+	"slices"
 
 	"github.com/aws/aws-lambda-go/events"
 	"github.com/aws/aws-lambda-go/lambda"
@@ -21,6 +22,9 @@ type Stream struct {
 	// says which.
 	Superseded func(events.DynamoDBEventRecord) []string
 	Retire     func(ctx context.Context, key string) error
+	// Hint tells pages that executions have changed; Touched says of a record which one.
+	Touched func(events.DynamoDBEventRecord) string
+	Hint    func(ctx context.Context, executions []string)
 	// Metrics gets how many executions ended, and how many of them badly, as
 	// lines of CloudWatch's embedded format.
 	Metrics io.Writer
@@ -36,6 +40,7 @@ func (s Stream) handle(ctx context.Context, e events.DynamoDBEvent) (events.Dyna
 	var answer events.DynamoDBEventResponse
 	var list []feed.Event
 	var unused []string
+	s.hint(ctx, e.Records)
 	for _, r := range e.Records {
 		some, err := s.read(ctx, r)
 		if err != nil {
@@ -51,6 +56,18 @@ func (s Stream) handle(ctx context.Context, e events.DynamoDBEvent) (events.Dyna
 	}
 	s.retire(ctx, unused)
 	return answer, s.count(list)
+}
+
+// hint tells pages of the executions that records have changed, each once. It comes
+// before all that may fail: a page that looks once more does no harm.
+func (s Stream) hint(ctx context.Context, records []events.DynamoDBEventRecord) {
+	var touched []string
+	for _, r := range records {
+		if id := s.Touched(r); id != "" && !slices.Contains(touched, id) {
+			touched = append(touched, id)
+		}
+	}
+	s.Hint(ctx, touched)
 }
 
 // retire gives blobs up. One that stays costs little, and is no reason to do

@@ -40,7 +40,7 @@ func TestFeedGoesOnWhereItFailed(t *testing.T) {
 	for name, tt := range tests {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			var records, told, retired []string
+			var records, told, retired, hinted []string
 			for i := range tt.records {
 				records = append(records, fmt.Sprintf(`{"dynamodb":{"SequenceNumber":"%d"}}`, i))
 			}
@@ -65,6 +65,8 @@ func TestFeedGoesOnWhereItFailed(t *testing.T) {
 					return tt.put
 				},
 				Superseded: func(r events.DynamoDBEventRecord) []string { return []string{r.Change.SequenceNumber} },
+				Touched:    func(events.DynamoDBEventRecord) string { return "x1" },
+				Hint:       func(_ context.Context, ids []string) { hinted = append(hinted, ids...) },
 				Retire: func(_ context.Context, key string) error {
 					retired = append(retired, key)
 					return errors.New("it stays")
@@ -77,6 +79,9 @@ func TestFeedGoesOnWhereItFailed(t *testing.T) {
 			}
 			if got := strings.Join(told, ""); got != tt.told {
 				t.Errorf("told %q, want %q", got, tt.told)
+			}
+			if len(records) > 0 && !slices.Equal(hinted, []string{"x1"}) {
+				t.Errorf("pages hear of %v; want x1 once, whatever else fails", hinted)
 			}
 			if got := strings.Join(retired, ""); got != tt.retired {
 				t.Errorf("retired the blobs of %q, want %q: those of what is done", got, tt.retired)
@@ -99,7 +104,8 @@ func TestFeedCountsExecutions(t *testing.T) {
 			return list, nil
 		},
 		Superseded: func(events.DynamoDBEventRecord) []string { return nil },
-		Put:        func(context.Context, []feed.Event) error { return nil }, Metrics: &metrics, Log: slog.New(slog.DiscardHandler),
+		Touched:    func(events.DynamoDBEventRecord) string { return "" }, Hint: func(context.Context, []string) {},
+		Put: func(context.Context, []feed.Event) error { return nil }, Metrics: &metrics, Log: slog.New(slog.DiscardHandler),
 	})
 	if _, err := handler.Invoke(t.Context(), []byte(`{"Records":[{}]}`)); err != nil {
 		t.Fatal(err)

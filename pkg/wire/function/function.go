@@ -38,7 +38,7 @@ func API(p *plane.Plane) lambda.Handler {
 func served(p *plane.Plane) api.Config {
 	return api.Config{
 		Store: p.Parts.Store, Catalog: p.Catalog, Files: p.Files, Launch: p.Launch, Executions: p.Executions, Tasks: p.Tasks, Ledger: p.Ledger, Issuer: p.Issuer, Triggers: p.Triggers, GitOps: p.GitOps, Stream: p.Stream,
-		Timing: p.Timing(), Now: time.Now, Log: p.Parts.Log, Version: p.Parts.Version, Account: plane.Account, Rates: p.Parts.Rates,
+		Timing: p.Timing(), Viewers: p.Parts.Viewers, Now: time.Now, Log: p.Parts.Log, Version: p.Parts.Version, Account: plane.Account, Rates: p.Parts.Rates,
 	}
 }
 

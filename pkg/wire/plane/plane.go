@@ -69,6 +69,9 @@ type Parts struct {
 	Changed func(execution string)
 	// Socket is where delegates open their WebSocket; empty: at the API.
 	Socket string
+	// Viewers knows the pages that hear of executions over WebSockets; nil: they hear by
+	// streams of the API.
+	Viewers store.Viewers
 	// Poll is how often a connected delegate looks for work that it wasn't
 	// woken for; 0: 30 s.
 	Poll time.Duration

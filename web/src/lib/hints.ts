@@ -1,15 +1,17 @@
 import { useQueryClient } from "@tanstack/react-query";
 import { useEffect, useState } from "react";
-import { address, type Scope } from "./api";
+import type { Scope } from "./api";
+import { listen } from "./listen";
+import { useWhoami, whoami } from "./session";
 
 /** How long a tab that nobody sees stays connected: browsers have few connections for one server. */
 const hiddenAfter = 20_000;
 
-/** The key under which it is kept that a server follows nothing, as on AWS. */
-const none = ["no hints"];
-
 /** How often lists are read although the server says when they change: a hint may be lost. */
-const besides = 30_000;
+export const besides = 30_000;
+
+/** How long it takes at most until a connection is tried again: lists are read meanwhile. */
+const longest = { events: 15_000, socket: 5 * 60_000 };
 
 /**
  * useHints reads the lists of a scope's executions again when the server says that some have changed. While it does,
@@ -18,10 +20,11 @@ const besides = 30_000;
 export function useHints({ org, project }: Scope): (without: number) => number {
   const queries = useQueryClient();
   const [followed, setFollowed] = useState(false);
+  const by = useWhoami().data?.live;
 
   useEffect(() => {
-    if (queries.getQueryData(none)) return;
-    let source: EventSource | undefined;
+    if (!by) return;
+    let close: (() => void) | undefined;
     let stopped = false;
     let hiding: ReturnType<typeof setTimeout> | undefined;
     let again: ReturnType<typeof setTimeout> | undefined;
@@ -42,41 +45,40 @@ export function useHints({ org, project }: Scope): (without: number) => number {
       }
       reading = false;
     };
-    const close = () => {
-      source?.close();
-      source = undefined;
+    const disconnect = () => {
+      close?.();
+      close = undefined;
       clearTimeout(again);
     };
     const connect = () => {
-      close();
-      const s = new EventSource(address("/v1/live", { org, project }));
-      source = s;
-      s.addEventListener("hint", () => {
-        pause = 1000;
-        setFollowed(true);
-        void read(); // also at the first: something may have changed before the server listened
-      });
-      s.addEventListener("poll", () => {
-        close();
-        queries.setQueryData(none, true);
-        setFollowed(false);
-      });
-      s.onerror = () => {
-        if (stopped || source !== s) return;
-        close(); // a browser's own retry doesn't tell why it failed
-        setFollowed(false);
-        again = setTimeout(connect, pause);
-        pause = Math.min(pause * 2, 15_000);
-      };
+      disconnect();
+      close = listen(
+        by,
+        { org, project },
+        {
+          hint: () => {
+            pause = 1000;
+            setFollowed(true);
+            void read();
+          },
+          lost: (why) => {
+            disconnect();
+            setFollowed(false);
+            if (why === "over") void queries.invalidateQueries({ queryKey: [whoami] });
+            else again = setTimeout(connect, why === "later" ? longest.socket : pause);
+            pause = Math.min(pause * 2, longest[by]);
+          },
+        },
+      );
     };
     const seen = () => {
       clearTimeout(hiding);
       if (document.visibilityState === "visible") {
-        if (!source && !queries.getQueryData(none)) connect();
+        if (!close) connect();
         return;
       }
       hiding = setTimeout(() => {
-        close();
+        disconnect();
         setFollowed(false);
       }, hiddenAfter);
     };
@@ -84,11 +86,11 @@ export function useHints({ org, project }: Scope): (without: number) => number {
     document.addEventListener("visibilitychange", seen);
     return () => {
       stopped = true;
-      close();
+      disconnect();
       clearTimeout(hiding);
       document.removeEventListener("visibilitychange", seen);
     };
-  }, [queries, org, project]);
+  }, [queries, org, project, by]);
 
   return (without) => (followed ? Math.max(without, besides) : without);
 }

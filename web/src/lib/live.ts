@@ -1,6 +1,10 @@
+import { useQueryClient } from "@tanstack/react-query";
 import { useEffect, useRef, useState } from "react";
-import type { ExecutionChange, ExecutionTree, Poll, TreeNode } from "./api";
+import type { ExecutionChange, ExecutionTree, Poll, TreeNode, Whoami } from "./api";
 import { call, Problem, part } from "./api";
+import { besides } from "./hints";
+import { listen } from "./listen";
+import { whoami } from "./session";
 import { ended } from "./status";
 import { changed, each } from "./tree";
 
@@ -16,6 +20,12 @@ export interface Live {
 /** How long a tab that nobody sees stays connected: browsers have few connections for one server. */
 const hiddenAfter = 20_000;
 
+/** How often an execution is read where no server follows it, and nobody says either that it has changed. */
+const often = 3000;
+
+/** How long a socket that couldn't be opened isn't tried again. */
+const socketPause = 60_000;
+
 /** useExecution is an execution as it is now, followed until it ends. put adds to it what was read besides. */
 export function useExecution(
   id: string,
@@ -23,6 +33,7 @@ export function useExecution(
   const [live, setLive] = useState<Live>({ state: "loading", asOf: Date.now() });
   const [round, setRound] = useState(0);
   const current = useRef<ExecutionTree | undefined>(undefined);
+  const queries = useQueryClient();
 
   // biome-ignore lint/correctness/useExhaustiveDependencies: a round is one more connection
   useEffect(() => {
@@ -34,6 +45,13 @@ export function useExecution(
     let pause = 1000;
     let turn = 0; // of several connections that were begun the last one counts
     let poll = 0; // milliseconds between two readings, where the server follows nothing
+    let deaf: (() => void) | undefined; // ends the hearing over a socket
+    let unheard: ReturnType<typeof setTimeout> | undefined;
+    let followed = false; // the socket tells of changes
+    let reading = false;
+    let dirty = false; // a hint came while the execution was read
+    let rested = 0; // when it may be read again: whoever reads a large one leaves the server alone for longer
+    const overSocket = () => queries.getQueryData<Whoami>([whoami])?.live === "socket";
 
     const show = (tree: ExecutionTree) => {
       current.current = tree;
@@ -55,22 +73,69 @@ export function useExecution(
       again = setTimeout(connect, pause);
       pause = Math.min(pause * 2, 15_000);
     };
+    const hushed = () => {
+      deaf?.();
+      deaf = undefined;
+      followed = false;
+      clearTimeout(unheard);
+      unheard = undefined;
+    };
+    const hear = () => {
+      if (deaf || !current.current) return;
+      const of = { org: current.current.org, project: current.current.project, execution: id };
+      deaf = listen("socket", of, {
+        hint: () => {
+          followed = true;
+          dirty = true;
+          if (reading) return;
+          clearTimeout(again);
+          again = setTimeout(connect, Math.max(0, rested - Date.now()));
+        },
+        lost: (why) => {
+          hushed();
+          if (why === "over")
+            void connect(); // says what is wrong
+          else
+            unheard = setTimeout(() => {
+              unheard = undefined;
+              hear();
+            }, socketPause);
+        },
+      });
+    };
     const connect = async () => {
       source?.close();
       source = undefined;
       clearTimeout(again);
       const mine = ++turn;
+      const began = Date.now();
+      reading = true;
+      dirty = false;
       try {
         const tree = await call<ExecutionTree>(`/v1/executions/${part(id)}`);
         if (stopped || mine !== turn) return;
+        reading = false;
+        rested = Date.now() + Math.max(1000, 4 * (Date.now() - began));
         show(keepMore(current.current, tree));
-        if (ended(tree.status)) return;
+        if (ended(tree.status)) {
+          hushed();
+          return;
+        }
+        if (overSocket()) {
+          poll = often;
+          if (!unheard) hear();
+          again = setTimeout(connect, dirty ? rested - Date.now() : followed ? besides : poll);
+          return;
+        }
         if (poll > 0) {
           again = setTimeout(connect, poll);
           return;
         }
       } catch (e) {
-        if (!stopped && mine === turn) fail(e);
+        if (!stopped && mine === turn) {
+          reading = false;
+          fail(e);
+        }
         return;
       }
       const s = new EventSource(`/v1/executions/${part(id)}/events`);
@@ -106,6 +171,7 @@ export function useExecution(
       }
       hiding = setTimeout(() => {
         if (poll > 0) {
+          hushed();
           clearTimeout(again);
           source = undefined;
           setLive((l) => (l.state === "live" ? { ...l, state: "paused" } : l));
@@ -124,6 +190,7 @@ export function useExecution(
     return () => {
       stopped = true;
       source?.close();
+      hushed();
       cancelAnimationFrame(frame);
       clearTimeout(hiding);
       clearTimeout(again);
