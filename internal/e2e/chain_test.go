@@ -69,6 +69,8 @@ func pipelinesAreChained(t *testing.T, start func(testing.TB) *e2e.Server) {
 	if e = reaches(t, s, id, "pipeline", "ApprovalWaiting"); e.Status != "ApprovalWaiting" {
 		t.Errorf("the execution whose other one asks is %s", e.Status)
 	}
+	listed(t, s, running, "ApprovalWaiting")
+	listed(t, s, id, "ApprovalWaiting")
 	if err := s.Call(t.Context(), "POST", "/v1/executions/"+id+"/abort", nil, nil); err != nil {
 		t.Fatal(err)
 	}

@@ -4,10 +4,12 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"slices"
 	"strings"
 	"testing"
 
 	"github.com/slipway-cd/slipway/internal/e2e"
+	"github.com/slipway-cd/slipway/pkg/api"
 )
 
 // reaches waits until a node of an execution has a status.
@@ -29,6 +31,29 @@ func reaches(t *testing.T, s *e2e.Server, id, node, status string) e2e.Execution
 // ask is a step that waits for a person.
 func ask(id string) string {
 	return fmt.Sprintf(`{step: {identifier: %[1]s, name: %[1]s, type: HarnessApproval, timeout: 1h, spec: {approvalMessage: 'go on', approvers: {userGroups: [_project_all_users], minimumCount: 1, disallowPipelineExecutor: false}}}}`, id)
+}
+
+// listed waits until an execution is in the lists of a status, and then isn't in those of
+// Running.
+func listed(t *testing.T, s *e2e.Server, id, status string) {
+	t.Helper()
+	shown := func(asked string) string {
+		var l api.ExecutionList
+		if err := s.Call(t.Context(), "GET", fmt.Sprintf("/v1/executions?org=%s&project=%s&status=%s", s.Org, s.Project, asked), nil, &l); err != nil {
+			t.Fatal(err)
+		}
+		i := slices.IndexFunc(l.Executions, func(e api.Execution) bool { return e.ID == id })
+		if i < 0 {
+			return ""
+		}
+		return string(l.Executions[i].Status)
+	}
+	if _, err := s.Until(t.Context(), id, func(e2e.Execution) bool { return shown(status) == status }); err != nil {
+		t.Fatalf("execution %s isn't listed as %s: %v", id, status, err)
+	}
+	if got := shown("Running"); got != "" {
+		t.Errorf("execution %s, which is %s, is listed as %s", id, status, got)
+	}
 }
 
 // semantics/pipeline §7.2: one at a time passes a Queue step of a key, in the
@@ -69,6 +94,7 @@ func queuesLetOnePass(t *testing.T, start func(testing.TB) *e2e.Server) {
 	if e.Status != "ResourceWaiting" {
 		t.Errorf("the execution that waits is %s", e.Status)
 	}
+	listed(t, s, second, "ResourceWaiting")
 	gone = s.Begin(t, "part", nil)
 	reaches(t, s, gone, "q", "ResourceWaiting")
 	third := s.Begin(t, "whole", nil)

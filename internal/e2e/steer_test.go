@@ -57,6 +57,7 @@ func peopleSteer(t *testing.T, start func(testing.TB) *e2e.Server) {
 	if e := until(func(e e2e.Execution) bool { return e.Status == "Paused" }); e.Root.Find("forever").Status != "NotStarted" {
 		t.Errorf("a step started in a paused execution: it is %s", e.Root.Find("forever").Status)
 	}
+	listed(t, s, id, "Paused")
 	for range 2 {
 		call("/resume", nil)
 	}

@@ -303,7 +303,7 @@ func (h *Handler) commit(ctx context.Context, snap *snapshot, writes []Write) er
 	for len(writes) > 0 {
 		part := writes[:min(len(writes), maxNodes)]
 		writes = writes[len(part):]
-		var c store.Commit
+		c := store.Commit{Parent: snap.execution.Parent.Execution}
 		var err error
 		if c.Opens, err = h.Reader.opening(ctx, snap, part); err != nil {
 			return err
@@ -311,7 +311,7 @@ func (h *Handler) commit(ctx context.Context, snap *snapshot, writes []Write) er
 		for _, w := range part {
 			n := snap.node(w.Node, w.State)
 			c.Nodes = append(c.Nodes, n)
-			c.Waits.Moved(snap.nodes[w.Node].State.Status, n.State.Status)
+			c.Waits.Moved(snap.nodes[w.Node].State, n.State)
 			if w.Node == snap.plan.Root.ID {
 				c.Execution = snap.moved(w.State)
 			}
@@ -326,6 +326,9 @@ func (h *Handler) commit(ctx context.Context, snap *snapshot, writes []Write) er
 		}
 		if err != nil {
 			return err
+		}
+		if c.Parent != "" && c.Waits.Above() != (store.Waits{}) {
+			h.Changed(c.Parent)
 		}
 		snap.committed(c)
 		if err := h.endTurns(ctx, snap, part); err != nil {

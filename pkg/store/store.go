@@ -228,8 +228,9 @@ type Execution struct {
 	// and its Sequence is what the next one gets.
 	Preview   bool
 	Interrupt Interrupt
-	// Waits is what of it waits for people. Commits alone change it (Commit.Waits),
-	// without another Version: who decides about the execution doesn't ask for it.
+	// Waits is what of it waits, and of the executions that it has chained. Commits alone
+	// change it (Commit.Waits), without another Version: who decides about the execution
+	// doesn't ask for it.
 	Waits     Waits
 	Version   int64
 	StartedAt time.Time
@@ -237,10 +238,16 @@ type Execution struct {
 	Deadline  time.Time // the pipeline's timeout
 }
 
-// Shown is its status as people see it in lists: of one that runs, what waits for
-// them (semantics/pipeline §8.2).
+// Shown is its status as people see it in lists: that it is paused, or of one that runs
+// what it waits for (semantics/pipeline §8.2).
 func (e Execution) Shown() plan.Status {
-	switch {
+	switch paused := e.Interrupt == InterruptPause; {
+	case e.Status.Terminal():
+		return e.Status
+	case paused && (e.Waits.Held > 0 || e.Status != plan.Running):
+		return plan.Paused
+	case paused:
+		return plan.Pausing
 	case e.Status != plan.Running:
 		return e.Status
 	case e.Waits.Interventions > 0:
@@ -249,27 +256,42 @@ func (e Execution) Shown() plan.Status {
 		return plan.ApprovalWaiting
 	case e.Waits.Inputs > 0:
 		return plan.InputWaiting
+	case e.Waits.Turns > 0:
+		return plan.ResourceWaiting
 	}
 	return e.Status
 }
 
-// Waits counts the nodes of an execution that wait for a person.
-type Waits struct{ Approvals, Inputs, Interventions int }
+// Waits counts the nodes of an execution that wait for a person, for their turn or for
+// others, or until somebody lets a paused execution go on.
+type Waits struct{ Approvals, Inputs, Interventions, Turns, Held int }
 
-// Moved counts a node that had one status and now has another.
-func (w *Waits) Moved(from, to plan.Status) {
+// Moved counts a node that had one state and now has another.
+func (w *Waits) Moved(from, to plan.State) {
 	w.count(from, -1)
 	w.count(to, 1)
 }
 
-func (w *Waits) count(s plan.Status, n int) {
-	switch s { //nolint:exhaustive // the others wait for nobody
+// Above is what of it counts for the execution whose step waits for this one's end: the
+// pause of one isn't the other's.
+func (w Waits) Above() Waits {
+	w.Held = 0
+	return w
+}
+
+func (w *Waits) count(s plan.State, n int) {
+	if s.Wait == plan.WaitPause && !s.Status.Terminal() {
+		w.Held += n
+	}
+	switch s.Status { //nolint:exhaustive // the others wait for nobody
 	case plan.ApprovalWaiting:
 		w.Approvals += n
 	case plan.InputWaiting:
 		w.Inputs += n
 	case plan.InterventionWaiting:
 		w.Interventions += n
+	case plan.ResourceWaiting:
+		w.Turns += n
 	}
 }
 
@@ -326,8 +348,11 @@ type Commit struct {
 	// Keeps is how many bytes of large outputs nodes bring. Those of an execution
 	// add up to Keeps.Most, or nothing is changed (ErrStuffed).
 	Keeps Keeping
-	// Waits is how many more, or fewer, of the execution's nodes wait for people.
+	// Waits is how many more, or fewer, of the execution's nodes wait.
 	Waits Waits
+	// Parent is the execution whose step waits for the end of this one, and so for what
+	// it waits for (Waits.Above); empty: there is none.
+	Parent string
 	// Audit is appended to the trail with the changes, if a person made them.
 	Audit *audit.Record
 }

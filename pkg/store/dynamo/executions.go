@@ -57,7 +57,9 @@ func readExecution(ctx context.Context, b bodies, it item) (store.Execution, err
 	return store.Execution{
 		ID: text(it, "id"), Scope: d.Scope, Pipeline: d.Pipeline, Name: d.Name, Sequence: number(it, "sequence"), PlanHash: d.PlanHash,
 		Status: plan.Status(text(it, "status")), Message: d.Message, Inputs: d.Inputs, Actor: d.Actor, RetryOf: d.RetryOf, Resume: d.Resume, RollbackOf: d.Back, Parent: d.Parent, Preview: d.Preview, Override: d.Override, As: d.As, JudgesSteps: d.Starts,
-		Waits:     store.Waits{Approvals: int(number(it, "approvals")), Inputs: int(number(it, "inputs")), Interventions: int(number(it, "interventions"))},
+		Waits: store.Waits{
+			Approvals: int(number(it, "approvals")), Inputs: int(number(it, "inputs")), Interventions: int(number(it, "interventions")), Turns: int(number(it, "turns")), Held: int(number(it, "held")),
+		},
 		Interrupt: d.Interrupt, Version: number(it, "version"), StartedAt: fromMillis(number(it, "started")),
 		EndedAt: fromMillis(d.EndedAt), Deadline: fromMillis(d.Deadline),
 	}, nil
@@ -209,8 +211,12 @@ func counting(more store.Waits, values item) string {
 	if more == (store.Waits{}) {
 		return ""
 	}
-	values[":approvals"], values[":inputs"], values[":interventions"] = num(int64(more.Approvals)), num(int64(more.Inputs)), num(int64(more.Interventions))
-	return " ADD #approvals :approvals, #inputs :inputs, #interventions :interventions"
+	for name, n := range map[string]int{
+		":approvals": more.Approvals, ":inputs": more.Inputs, ":interventions": more.Interventions, ":turns": more.Turns, ":held": more.Held,
+	} {
+		values[name] = num(int64(n))
+	}
+	return " ADD #approvals :approvals, #inputs :inputs, #interventions :interventions, #turns :turns, #held :held"
 }
 
 // SetInterrupt marks an execution that is under way.

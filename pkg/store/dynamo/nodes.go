@@ -89,6 +89,9 @@ func (s executions) CommitExecution(ctx context.Context, id string, c store.Comm
 	} else if c.Waits != (store.Waits{}) {
 		writes = append(writes, s.waiting(id, c.Waits))
 	}
+	if above := c.Waits.Above(); c.Parent != "" && above != (store.Waits{}) {
+		writes = append(writes, s.waiting(c.Parent, above))
+	}
 	var err error
 	switch {
 	case c.Audit != nil:

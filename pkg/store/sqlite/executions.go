@@ -20,7 +20,7 @@ type executions struct {
 	recent *recentRuns
 }
 
-const executionColumns = `id, scope, pipeline, sequence, status, version, started_at, doc, approvals, inputs, interventions`
+const executionColumns = `id, scope, pipeline, sequence, status, version, started_at, doc, approvals, inputs, interventions, turns, held`
 
 // Lists of executions; a page costs what is on it.
 const (
@@ -29,8 +29,10 @@ const (
 	// The statuses that are asked for stand in one text, each between spaces.
 	newestFirst = ` AND (started_at, id) < (?, ?) AND started_at >= ? AND (? = '' OR instr(?, ' ' || ` + shownStatus + ` || ' ')) ORDER BY started_at DESC, id DESC LIMIT ?`
 	// See store.Execution.Shown.
-	shownStatus = `CASE WHEN status <> 'Running' THEN status WHEN interventions > 0 THEN 'InterventionWaiting'
-		WHEN approvals > 0 THEN 'ApprovalWaiting' WHEN inputs > 0 THEN 'InputWaiting' ELSE status END`
+	shownStatus = `CASE WHEN status NOT IN ('Running', 'QueuedExecutionConcurrencyReached') THEN status
+		WHEN json_extract(doc, '$.interrupt') = 'Pause' THEN iif(held > 0 OR status <> 'Running', 'Paused', 'Pausing')
+		WHEN status <> 'Running' THEN status WHEN interventions > 0 THEN 'InterventionWaiting' WHEN approvals > 0 THEN 'ApprovalWaiting'
+		WHEN inputs > 0 THEN 'InputWaiting' WHEN turns > 0 THEN 'ResourceWaiting' ELSE status END`
 	selectUnderWay = `SELECT ` + executionColumns + ` FROM execution WHERE status IN ('Running', 'QueuedExecutionConcurrencyReached')
 		AND (started_at, id) > (?, ?) AND started_at < ? ORDER BY started_at, id LIMIT ?`
 )
@@ -79,7 +81,7 @@ func scanExecution(row scanner) (store.Execution, error) {
 	var scope string
 	var started int64
 	var raw []byte
-	if err := row.Scan(&e.ID, &scope, &e.Pipeline, &e.Sequence, &e.Status, &e.Version, &started, &raw, &e.Waits.Approvals, &e.Waits.Inputs, &e.Waits.Interventions); err != nil {
+	if err := row.Scan(&e.ID, &scope, &e.Pipeline, &e.Sequence, &e.Status, &e.Version, &started, &raw, &e.Waits.Approvals, &e.Waits.Inputs, &e.Waits.Interventions, &e.Waits.Turns, &e.Waits.Held); err != nil {
 		return store.Execution{}, err
 	}
 	var d executionDoc
@@ -133,7 +135,7 @@ func (s executions) CreateExecution(ctx context.Context, e store.Execution, plan
 		if _, err := appendAudit(tx, a); err != nil {
 			return store.Execution{}, err
 		}
-		made, err := scanExecution(tx.QueryRow(`INSERT INTO execution (`+executionColumns+`) VALUES (?, ?, ?, ?, ?, 1, ?, ?, 0, 0, 0)
+		made, err := scanExecution(tx.QueryRow(`INSERT INTO execution (`+executionColumns+`) VALUES (?, ?, ?, ?, ?, 1, ?, ?, 0, 0, 0, 0, 0)
 			RETURNING `+executionColumns, e.ID, scope, listed, sequence, string(e.Status), millis(e.StartedAt), doc))
 		if err == nil {
 			tx.Then(func() { s.recent.begin(made, len(doc)) })

@@ -142,6 +142,11 @@ func (s executions) CommitExecution(ctx context.Context, id string, c store.Comm
 		if err := s.waiting(tx, id, c.Waits); err != nil {
 			return err
 		}
+		if c.Parent != "" {
+			if err := s.waiting(tx, c.Parent, c.Waits.Above()); err != nil {
+				return err
+			}
+		}
 		if c.Execution != nil {
 			if _, err := s.updateExecution(tx, *c.Execution); err != nil {
 				return err
@@ -155,15 +160,15 @@ func (s executions) CommitExecution(ctx context.Context, id string, c store.Comm
 	})
 }
 
-// waiting counts the nodes that wait for people from now on, or no longer.
+// waiting counts the nodes that wait from now on, or no longer.
 func (s executions) waiting(tx *sqlitedb.Tx, execution string, more store.Waits) error {
 	if more == (store.Waits{}) {
 		return nil
 	}
 	var now store.Waits
-	err := tx.QueryRow(`UPDATE execution SET approvals = approvals + ?, inputs = inputs + ?, interventions = interventions + ?
-		WHERE id = ? RETURNING approvals, inputs, interventions`, more.Approvals, more.Inputs, more.Interventions, execution).
-		Scan(&now.Approvals, &now.Inputs, &now.Interventions)
+	err := tx.QueryRow(`UPDATE execution SET approvals = approvals + ?, inputs = inputs + ?, interventions = interventions + ?, turns = turns + ?, held = held + ?
+		WHERE id = ? RETURNING approvals, inputs, interventions, turns, held`, more.Approvals, more.Inputs, more.Interventions, more.Turns, more.Held, execution).
+		Scan(&now.Approvals, &now.Inputs, &now.Interventions, &now.Turns, &now.Held)
 	if err == nil {
 		tx.Then(func() { s.recent.wait(execution, now) })
 	}

@@ -172,5 +172,8 @@ func schema() []string {
 		`ALTER TABLE execution ADD COLUMN approvals INTEGER NOT NULL DEFAULT 0`,
 		`ALTER TABLE execution ADD COLUMN inputs INTEGER NOT NULL DEFAULT 0`,
 		`ALTER TABLE execution ADD COLUMN interventions INTEGER NOT NULL DEFAULT 0`,
+		// How many wait for their turn, or until a paused execution goes on.
+		`ALTER TABLE execution ADD COLUMN turns INTEGER NOT NULL DEFAULT 0`,
+		`ALTER TABLE execution ADD COLUMN held INTEGER NOT NULL DEFAULT 0`,
 	}
 }

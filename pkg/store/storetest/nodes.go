@@ -7,6 +7,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/slipway-cd/slipway/pkg/audit"
 	"github.com/slipway-cd/slipway/pkg/fault"
 	"github.com/slipway-cd/slipway/pkg/plan"
 	"github.com/slipway-cd/slipway/pkg/store"
@@ -211,7 +212,7 @@ func waitForPeople(b *bench) {
 		b.ok(err)
 		same(b, when, want, read.Shown())
 		same(b, when+", as it is stored", e.Version, read.Version)
-		for _, status := range []plan.Status{plan.Running, plan.ApprovalWaiting, plan.InputWaiting, plan.InterventionWaiting, plan.Success} {
+		for _, status := range []plan.Status{plan.Running, plan.ApprovalWaiting, plan.InputWaiting, plan.InterventionWaiting, plan.ResourceWaiting, plan.Pausing, plan.Paused, plan.Success} {
 			f := store.ExecutionFilter{Scope: b.scope(), Statuses: []plan.Status{status}}
 			list, _, err := b.Store.ListExecutions(b.ctx(), f, store.Page{Limit: 10})
 			b.ok(err)
@@ -223,6 +224,7 @@ func waitForPeople(b *bench) {
 	}
 	version := map[plan.NodeID]int64{}
 	commit := func(id plan.NodeID, c store.Commit) {
+		b.Helper()
 		n := b.node(id, plan.Running)
 		n.Version = version[id]
 		version[id]++
@@ -230,6 +232,8 @@ func waitForPeople(b *bench) {
 		b.ok(b.Store.CommitExecution(b.ctx(), e.ID, c))
 	}
 	shows("at first", plan.Running)
+	commit("t", store.Commit{Waits: store.Waits{Turns: 1}})
+	shows("of one that waits for its turn", plan.ResourceWaiting)
 	commit("a", store.Commit{Waits: store.Waits{Inputs: 1}})
 	shows("of one that asks for inputs", plan.InputWaiting)
 	commit("b", store.Commit{Waits: store.Waits{Approvals: 2}})
@@ -239,8 +243,43 @@ func waitForPeople(b *bench) {
 	shows("of an intervention, too", plan.InterventionWaiting)
 	commit("c", store.Commit{Waits: store.Waits{Interventions: -1, Approvals: -1}})
 	shows("after that", plan.ApprovalWaiting)
-	commit("b", store.Commit{Waits: store.Waits{Approvals: -1, Inputs: -1}})
+	commit("b", store.Commit{Waits: store.Waits{Approvals: -1}})
+	shows("inputs come before a turn", plan.InputWaiting)
+	commit("b", store.Commit{Waits: store.Waits{Inputs: -1}})
+	shows("a turn is left", plan.ResourceWaiting)
+	interrupt := func(i store.Interrupt) {
+		b.Helper()
+		marked, err := b.Store.SetInterrupt(b.ctx(), e.ID, i, b.record(audit.Pause, e.ID))
+		b.ok(err)
+		e = marked
+	}
+	interrupt(store.InterruptPause)
+	shows("of one that is to be paused", plan.Pausing)
+	commit("h", store.Commit{Waits: store.Waits{Held: 1, Approvals: 1}})
+	shows("of one that is", plan.Paused)
+	interrupt(store.InterruptNone)
+	shows("of one that goes on", plan.ApprovalWaiting)
+	commit("h", store.Commit{Waits: store.Waits{Held: -1, Approvals: -1}})
+	commit("t", store.Commit{Waits: store.Waits{Turns: -1}})
 	shows("after the last", plan.Running)
+	child := b.execution("x2")
+	child.Pipeline = "chained"
+	child.Preview = true // in no list, so that the list above has the parent alone
+	child = b.create(child)
+	below := func(status plan.Status, at int64, waits store.Waits) {
+		b.Helper()
+		n := b.node("a", status)
+		n.Execution, n.Version = child.ID, at
+		b.ok(b.Store.CommitExecution(b.ctx(), child.ID, store.Commit{Nodes: []store.Node{n}, Parent: e.ID, Waits: waits}))
+	}
+	below(plan.ApprovalWaiting, 0, store.Waits{Approvals: 1})
+	shows("of one whose chained execution waits", plan.ApprovalWaiting)
+	below(plan.Running, 1, store.Waits{Approvals: -1, Held: 1})
+	shows("of one whose chained execution is paused", plan.Running)
+	below(plan.Running, 2, store.Waits{})
+	held, err := b.Store.Execution(b.ctx(), child.ID)
+	b.ok(err)
+	same(b, "what waits of the chained execution", store.Waits{Held: 1}, held.Waits)
 	commit("a", store.Commit{Waits: store.Waits{Approvals: 1}})
 	e.Status = plan.Success
 	commit("a", store.Commit{Execution: &e})
