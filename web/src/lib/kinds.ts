@@ -29,6 +29,12 @@ export const logins = kind("loginProvider", "access/login", "login provider", "l
 export const organizations = kind("organization", "access/organizations", "organization", "organizations");
 export const projects = kind("project", "access/projects", "project", "projects");
 export const policies = kind("policy", "policies", "policy", "policies");
+export const destinations = kind(
+  "streamingDestination",
+  "audit/destinations",
+  "streaming destination",
+  "streaming destinations",
+);
 export const policySets = kind("policySet", "policy-sets", "policy set", "policy sets");
 
 const known = [
@@ -53,6 +59,7 @@ const known = [
   projects,
   policies,
   policySets,
+  destinations,
 ];
 
 /** kindOf is the kind that documents have at their root; undefined: the console has no page for it. */

@@ -117,6 +117,12 @@ scopes: [email, profile, groups]
     msg := "the pipeline has no name"
   }
 `,
+  streamingDestination: `status: INACTIVE
+spec:
+  type: HTTP
+  url: https://siem.example.com/slipway
+  secretRef: account.siem_key
+`,
   policySet: `type: pipeline
 action: onsave
 enabled: false

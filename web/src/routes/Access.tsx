@@ -63,7 +63,8 @@ function useSection(among: Section[]): { section?: Section; id: string; scope: S
 }
 
 /** Beside leads from one list to those beside it. */
-function Beside({ among, section, scope, up }: { among: Section[]; section: Section; scope: Scope; up?: ReactNode }) {
+function Beside(props: { among: Section[]; section: Section; scope: Scope; up?: ReactNode; more?: ReactNode }) {
+  const { among, section, scope, up, more } = props;
   return (
     <nav aria-label="Lists beside this one" className="crumbs">
       {up}
@@ -74,11 +75,22 @@ function Beside({ among, section, scope, up }: { among: Section[]; section: Sect
             {capital(s.of.many)}
           </Go>
         ))}
+      {more}
     </nav>
   );
 }
 
-function Listed({ among, section, up }: { among: Section[]; section: Section; up?: ReactNode }) {
+function Listed({
+  among,
+  section,
+  up,
+  more,
+}: {
+  among: Section[];
+  section: Section;
+  up?: ReactNode;
+  more?: ReactNode;
+}) {
   const { scope } = usePlace();
   if (!section.levels.includes(levelOf(scope))) return <Elsewhere section={section} scope={scope} />;
   return (
@@ -86,7 +98,7 @@ function Listed({ among, section, up }: { among: Section[]; section: Section; up
       key={section.of.kind}
       of={section.of}
       documents
-      above={<Beside among={among} section={section} scope={scope} up={up} />}
+      above={<Beside among={among} section={section} scope={scope} up={up} more={more} />}
       columns={section.columns.map(([name, value]) => [name, (e) => value(documentOf(e))])}
     >
       <p>{section.about}</p>
@@ -203,11 +215,21 @@ export function AccessDocument() {
 
 const [rules, sets] = governance as [Section, Section];
 
+/** ToEvaluations leads to what policies came to. */
+function ToEvaluations() {
+  const { scope } = usePlace();
+  return (
+    <Go scope={scope} page={["evaluations"]}>
+      Evaluations
+    </Go>
+  );
+}
+
 /** Policies lists what decides on contents. */
-export const Policies = () => <Listed among={governance} section={rules} />;
+export const Policies = () => <Listed among={governance} section={rules} more={<ToEvaluations />} />;
 
 /** PolicySets lists when policies are asked. */
-export const PolicySets = () => <Listed among={governance} section={sets} />;
+export const PolicySets = () => <Listed among={governance} section={sets} more={<ToEvaluations />} />;
 
 /** Policy is one policy. */
 export const Policy = () => <Shown section={rules} id={usePlace().params.id ?? ""} />;

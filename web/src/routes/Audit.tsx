@@ -4,6 +4,7 @@ import { diff } from "../lib/diff";
 import { nameOf } from "../lib/scope";
 import { Diff } from "../ui/Diff";
 import { usePlace } from "../ui/Document";
+import { Go } from "../ui/Go";
 import { Choice, Field, List } from "../ui/List";
 import { Title } from "../ui/states";
 import { Ago } from "../ui/Time";
@@ -35,7 +36,13 @@ export function Audit() {
   return (
     <main id="main">
       <Title text="Audit trail" />
-      <p className="faint">of {nameOf(scope)}, and of what is in it</p>
+      <div className="row">
+        <p className="faint">of {nameOf(scope)}, and of what is in it</p>
+        <span className="grow" />
+        <Go scope={{}} page={["audit", "destinations"]}>
+          Streaming destinations
+        </Go>
+      </div>
       <List<Schemas["AuditList"], Entry>
         what="records"
         path="/v1/audit"

@@ -20,7 +20,7 @@ export function Home() {
     queryFn: ({ signal }) => call<WaitingList>("/v1/waiting", { query: { org, project }, signal }),
     refetchInterval: every(10_000),
   });
-  const runs = useList(scope, every, running);
+  const runs = useList(scope, every, `${running},Pausing,Paused`);
   const failures = useList(scope, every, failed, "24h");
   const lists = [waiting, runs, failures];
   const error = lists.find((l) => l.error)?.error;

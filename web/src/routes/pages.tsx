@@ -16,6 +16,7 @@ const names = [
   "kind",
   "id",
   "env",
+  "execution",
 ] as const;
 
 const kept = (s: Record<string, unknown>): { [name in (typeof names)[number]]?: string } =>
@@ -35,6 +36,8 @@ const application = () => import("./Application");
 const files = () => import("./Files");
 const freezes = () => import("./Freezes");
 const secrets = () => import("./Secrets");
+const destinations = () => import("./Destinations");
+const evaluations = () => import("./Evaluations");
 const access = () => import("./Access");
 
 /** The pages that every scope has, by their paths below it. */
@@ -65,6 +68,8 @@ const pages: [string, RouteComponent][] = [
   ["gitops/sets/$agent/$name", lazyRouteComponent(application, "ApplicationSet")],
   ["edit/$kind", lazyRouteComponent(() => import("./EditPage"), "EditPage")],
   ["audit", lazyRouteComponent(() => import("./Audit"), "Audit")],
+  ["audit/destinations", lazyRouteComponent(destinations, "Destinations")],
+  ["audit/destinations/$id", lazyRouteComponent(destinations, "Destination")],
   ["access", lazyRouteComponent(access, "Access")],
   ["access/$section", lazyRouteComponent(access, "AccessList")],
   ["access/$section/$id", lazyRouteComponent(access, "AccessDocument")],
@@ -72,6 +77,8 @@ const pages: [string, RouteComponent][] = [
   ["policy-sets", lazyRouteComponent(access, "PolicySets")],
   ["policy-sets/$id", lazyRouteComponent(access, "PolicySet")],
   ["policies/$id", lazyRouteComponent(access, "Policy")],
+  ["evaluations", lazyRouteComponent(evaluations, "Evaluations")],
+  ["evaluations/$id", lazyRouteComponent(evaluations, "EvaluationPage")],
   ["tokens", lazyRouteComponent(() => import("./Tokens"), "TokensPage")],
 ];
 

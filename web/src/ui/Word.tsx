@@ -10,9 +10,15 @@ const tones: Record<string, string> = {
   Degraded: "bad",
   Failed: "bad",
   Error: "bad",
+  Active: "good",
+  Paused: "attention",
+  Failing: "bad",
+  Passed: "good",
+  Warned: "attention",
+  Denied: "bad",
 };
 
-/** Word is a state of GitOps, by its word and a colour. */
+/** Word is a state, by its word and a colour. */
 export function Word({ word }: { word?: string }) {
   if (!word) return null;
   return <span className={`status ${tones[word] ?? "neutral"}`}>{word}</span>;
