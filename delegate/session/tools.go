@@ -7,6 +7,7 @@ import (
 	"os/exec"
 	"path/filepath"
 	"regexp"
+	"runtime"
 	"slices"
 	"strings"
 	"sync"
@@ -27,11 +28,11 @@ func versions() map[string][]string {
 var version = regexp.MustCompile(`\d+(\.\d+)+`)
 
 // Tools lists the programs on the machine's PATH that steps may run, each as
-// name=version.
+// name=version, and what the machine is, as os=... and arch=...
 func (s *Sessions) Tools(ctx context.Context) []string {
 	var mu sync.Mutex
 	var all sync.WaitGroup
-	var found []string
+	found := []string{"os=" + runtime.GOOS, "arch=" + runtime.GOARCH}
 	for name, args := range versions() {
 		file := s.LookPath(name)
 		if file == "" {

@@ -3,6 +3,7 @@ package session
 import (
 	"os"
 	"path/filepath"
+	"runtime"
 	"slices"
 	"strings"
 	"testing"
@@ -37,7 +38,7 @@ func TestTools(t *testing.T) {
 		}
 	}
 	s := &Sessions{Config: Config{Environ: []string{"PATH=" + bin}}}
-	if got, want := s.Tools(t.Context()), []string{"cdk=2.5.0", "node=20.1.0", "npm=11.0.2", "sam=1.2.3"}; !slices.Equal(got, want) {
+	if got, want := s.Tools(t.Context()), []string{"arch=" + runtime.GOARCH, "cdk=2.5.0", "node=20.1.0", "npm=11.0.2", "os=" + runtime.GOOS, "sam=1.2.3"}; !slices.Equal(got, want) {
 		t.Errorf("the machine has %s; want %s", strings.Join(got, " "), strings.Join(want, " "))
 	}
 	if _, err := os.Stat(filepath.Join(dir, "started")); err == nil {

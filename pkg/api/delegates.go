@@ -30,7 +30,7 @@ type Delegate struct {
 	Connected bool        `json:"connected" doc:"It was heard of lately"`
 	LastSeen  time.Time   `json:"lastSeen"`
 	StartedAt time.Time   `json:"startedAt"`
-	Tools     []string    `json:"tools,omitempty" doc:"Programs on its machine that steps run, each as name=version"`
+	Tools     []string    `json:"tools,omitempty" doc:"Programs on its machine that steps run, each as name=version, and what the machine is, as os=linux and arch=amd64"`
 }
 
 // DelegateList is a part of the list of delegates.

@@ -81,6 +81,9 @@ func Untooled(t store.Task, delegates []store.Delegate, now time.Time) string {
 		if len(fit) == 0 || slices.ContainsFunc(fit, func(d store.Delegate) bool { return Has(d, want) }) {
 			continue
 		}
+		if name, value, _ := strings.Cut(want, "="); name == "os" || name == "arch" {
+			return fmt.Sprintf("No connected delegate tells that its machine's %s is %s; give the group a delegate of such a machine. ", name, value)
+		}
 		return fmt.Sprintf("No connected delegate has %s; install it, or give the step a delegate that has (delegateSelectors). ",
 			strings.NewReplacer("=", " ", "|", " or ").Replace(want))
 	}

@@ -28,7 +28,7 @@ func TestHas(t *testing.T) {
 func TestMachineAndTools(t *testing.T) {
 	t.Parallel()
 	now := time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC)
-	d := store.Delegate{Name: "d", Kinds: []task.Kind{"x"}, LastSeen: now, Machine: "m1", Tools: []string{"sam=1.145.2"}}
+	d := store.Delegate{Name: "d", Kinds: []task.Kind{"x"}, LastSeen: now, Machine: "m1", Tools: []string{"sam=1.145.2", "os=linux", "arch=amd64"}}
 	for name, c := range map[string]struct {
 		task store.Task
 		is   bool
@@ -39,6 +39,8 @@ func TestMachineAndTools(t *testing.T) {
 		"another machine": {store.Task{Machine: "m2", Tools: []string{"sam=2"}}, false, ""}, // one of that may come
 		"no tool":         {store.Task{Tools: []string{"cdk"}}, false, "No connected delegate has cdk; install it"},
 		"another version": {store.Task{Tools: []string{"sam=1.120"}}, false, "No connected delegate has sam 1.120; install it"},
+		"its system":      {store.Task{Tools: []string{"os=linux", "arch=amd64"}}, true, ""},
+		"another system":  {store.Task{Tools: []string{"os=darwin"}}, false, "No connected delegate tells that its machine's os is darwin; give the group"},
 	} {
 		c.task.Kind = "x"
 		if got := dispatch.Eligible(c.task, d, now); got != c.is {

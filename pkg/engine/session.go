@@ -22,7 +22,7 @@ func sessionOf(steps map[string]step.Type, snap *snapshot, n *plan.Node, attempt
 		}
 	}
 	of := open.Parent()
-	out := &step.Session{Execution: snap.execution.ID, Node: of.ID, Tools: toolsOf(steps, of, open)}
+	out := &step.Session{Execution: snap.execution.ID, Node: of.ID, Tools: append(toolsOf(steps, of, open), open.Needs...)}
 	s := snap.state(open.ID)
 	if n.Type == plan.TypeSession {
 		out.ID = sessionID(snap.execution.ID, n.ID, attempt)

@@ -73,7 +73,8 @@ type StepGroup struct {
 	Description       yamldoc.Field[string]
 	Steps             StepList
 	RollbackSteps     StepList
-	Containerized     bool // it has a stepGroupInfra, where its steps run programs
+	Containerized     bool     // it has a stepGroupInfra, where its steps run programs
+	Needs             []string // what the machine of its session must be, such as os=linux
 	Variables         []Variable
 	When              When
 	FailureStrategies []FailureStrategy
@@ -412,10 +413,10 @@ func (d steps) groupKeys(g *StepGroup, p, inner place) document.Keys {
 		"template":          noted(&g.Linked, d.link),
 		"stepGroupInfra": func(v yamldoc.Value) {
 			g.Containerized = v.Is(yamldoc.Mapping)
-			containers(d).infra(v, p)
+			containers(d).infra(v, p, g)
 		},
 		"sharedPaths":   containers(d).sharedPaths,
-		"platform":      containers(d).platform,
+		"platform":      func(v yamldoc.Value) { containers(d).platform(v, g) },
 		"rollbackSteps": func(v yamldoc.Value) { g.RollbackSteps = d.groupRollback(v, inner) },
 	}
 }

@@ -20,7 +20,7 @@ import (
 const onDelegate = "RUNS_ON_DELEGATE"
 
 // infra decodes where the steps of a containerized group run.
-func (d containers) infra(v yamldoc.Value, p place) {
+func (d containers) infra(v yamldoc.Value, p place, g *StepGroup) {
 	if p.session && !document.Neutral(v.Node) {
 		d.Errorf(v, "NESTED_SESSION", "the group around this one has a stepGroupInfra already")
 	}
@@ -42,7 +42,7 @@ func (d containers) infra(v yamldoc.Value, p place) {
 		},
 		"spec": func(v yamldoc.Value) {
 			if typ == "KubernetesDirect" || typ == "Delegate" {
-				d.podSpec(v, typ)
+				d.podSpec(v, typ, g)
 			}
 		},
 	})
@@ -53,7 +53,7 @@ func (d containers) infra(v yamldoc.Value, p place) {
 }
 
 // podSpec decodes what a group says of its pod.
-func (d containers) podSpec(v yamldoc.Value, typ string) {
+func (d containers) podSpec(v yamldoc.Value, typ string, g *StepGroup) {
 	var connector yamldoc.Field[string]
 	amounts := func(v yamldoc.Value) { d.Fields(v, document.Keys{"cpu": d.quantity, "memory": d.quantity}) }
 	d.Fields(v, document.Keys{
@@ -69,7 +69,7 @@ func (d containers) podSpec(v yamldoc.Value, typ string) {
 		"tolerations":                  d.Node(new(*yamldoc.Node)),
 		"priorityClassName":            d.Text(nil),
 		"initTimeout":                  d.Time(nil),
-		"os":                           d.system,
+		"os":                           func(v yamldoc.Value) { d.system(v, g) },
 		"resources":                    func(v yamldoc.Value) { d.Fields(v, document.Keys{"limits": amounts, "requests": amounts}) },
 		"volumes":                      d.volumes,
 		"hostNames":                    d.hostNames,
@@ -109,11 +109,32 @@ func (d containers) securityContext(v yamldoc.Value) {
 	})
 }
 
-// system is what a group runs on.
-func (d containers) system(v yamldoc.Value) {
-	if f := d.Enum(v, "Linux", "MacOS", "Windows"); f.Value == "Windows" {
+// system is the operating system that a group's steps need.
+func (d containers) system(v yamldoc.Value, g *StepGroup) {
+	f := d.Enum(v, "Linux", "MacOS", "Windows")
+	d.Settled(v, f.Expr, "Linux or MacOS")
+	switch f.Value {
+	case "Linux":
+		d.need(v, g, "os", "linux")
+	case "MacOS":
+		d.need(v, g, "os", "darwin")
+	case "Windows":
 		d.Unsupported(v, "steps aren't run on Windows yet")
 	}
+}
+
+// need notes what the machine of a group's session must be: delegates tell it among
+// their tools.
+func (d containers) need(v yamldoc.Value, g *StepGroup, what, value string) {
+	for _, one := range g.Needs {
+		if other, ok := strings.CutPrefix(one, what+"="); ok {
+			if other != value {
+				d.Errorf(v, document.WrongValue, "found %q; the group's %s is %s elsewhere", v.Node.Value, what, other)
+			}
+			return
+		}
+	}
+	g.Needs = append(g.Needs, what+"="+value)
 }
 
 // volumes are those of the pod. A process has no volumes: what it needs is on its
@@ -182,6 +203,15 @@ func unshared(at string, seen []string) string {
 }
 
 // platform is what a group's steps need of their machine.
-func (d containers) platform(v yamldoc.Value) {
-	d.Fields(v, document.Keys{"os": d.system, "arch": func(v yamldoc.Value) { d.Enum(v, "Amd64", "Arm64") }})
+func (d containers) platform(v yamldoc.Value, g *StepGroup) {
+	d.Fields(v, document.Keys{
+		"os": func(v yamldoc.Value) { d.system(v, g) },
+		"arch": func(v yamldoc.Value) {
+			f := d.Enum(v, "Amd64", "Arm64")
+			d.Settled(v, f.Expr, "Amd64 or Arm64")
+			if f.Value != "" {
+				d.need(v, g, "arch", strings.ToLower(f.Value))
+			}
+		},
+	})
 }

@@ -108,6 +108,9 @@ type Node struct {
 	// see Provisioning.
 	Provisions bool  `json:"provisions,omitempty"`
 	Loop       *Loop `json:"loop,omitempty"`
+	// Needs are what the machine must be on which the node opens a session, such as
+	// os=linux.
+	Needs []string `json:"needs,omitempty"`
 
 	parent     *Node
 	inRollback bool

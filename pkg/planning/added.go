@@ -63,14 +63,14 @@ const initialize = "-initialize"
 
 // opened puts the step that opens a session before a list of nodes, if some of
 // the steps that they are of need one. Steps of a containerized group have that
-// group's.
-func (b *builder) opened(nodes []*plan.Node, of entity.StepList, at place) []*plan.Node {
+// group's. needs are what the session's machine must be.
+func (b *builder) opened(nodes []*plan.Node, of entity.StepList, at place, needs ...string) []*plan.Node {
 	if !b.needSession(of) {
 		return nodes
 	}
 	n := &plan.Node{
 		ID: at.below(initialize), Kind: plan.KindStep, Identifier: initialize, Name: plan.TypeSession, Type: plan.TypeSession, Line: of.Line,
-		Doc: &yamldoc.Node{Kind: yamldoc.Mapping}, Strategies: slices.Clone(at.levels), Selectors: at.selectors,
+		Doc: &yamldoc.Node{Kind: yamldoc.Mapping}, Strategies: slices.Clone(at.levels), Selectors: at.selectors, Needs: needs,
 	}
 	b.add(n.ID, n.Line)
 	return slices.Insert(nodes, 0, n)

@@ -213,7 +213,7 @@ func (b *builder) group(g *entity.StepGroup, at place) *plan.Node {
 	n.Strategies = in.levels
 	n.Children = b.steps(g.Steps, in)
 	if g.Containerized {
-		n.Children = b.opened(n.Children, g.Steps, in)
+		n.Children = b.opened(n.Children, g.Steps, in, g.Needs...)
 	}
 	n.Rollback = b.steps(g.RollbackSteps, place{id: n.ID + ".rollbackSteps", selectors: selectors, depth: in.depth, rollback: true})
 	n.Doc = g.Doc.Without("steps").Without("rollbackSteps")

@@ -2,6 +2,7 @@ package planning_test
 
 import (
 	"os"
+	"slices"
 	"testing"
 
 	"golang.org/x/tools/txtar"
@@ -47,5 +48,8 @@ func TestSessionsOfSteps(t *testing.T) {
 		if got != want {
 			t.Errorf("%s runs in the session of %q; want %q", node, got, want)
 		}
+	}
+	if got := p.Node(contained + "c.steps.-initialize").Needs; !slices.Equal(got, []string{"os=darwin", "arch=arm64"}) {
+		t.Errorf("the group's machine must be %v", got)
 	}
 }

@@ -213,7 +213,7 @@ type Session struct {
 	Execution string      // whose it is
 	Node      plan.NodeID // of that group or stage
 	Machine   string      // on which it is open; empty: it isn't
-	Tools     []string    // of all its steps
+	Tools     []string    // of all its steps, and what the machine must be, such as os=linux
 }
 
 // Artifact is a service's primary artifact (semantics/entities §2.2).
