@@ -100,10 +100,11 @@ type Agent struct {
 
 	tools []string // that were found on the machine
 
-	watching watches
-	claims   claims // the claim loop's
-	journal  *journal.Journal
-	dog      *watchdog.Watchdog
+	watching  watches
+	claims    claims // the claim loop's
+	lingering *lingering
+	journal   *journal.Journal
+	dog       *watchdog.Watchdog
 }
 
 // ID is what the agent registers by.
@@ -128,8 +129,9 @@ func New(cfg Config) *Agent {
 		Config: cfg, id: rand.Text(),
 		api:  client{http: cfg.HTTP, base: strings.TrimSuffix(cfg.URL, "/") + "/v1/delegate/", token: cfg.Token},
 		work: make(chan struct{}, 1), beats: make(chan struct{}, 1), look: make(chan struct{}, 1), news: make(chan struct{}, 1), over: make(chan struct{}, 1),
-		running: map[task.ID]*running{},
-		dog:     watchdog.New(cfg.Log),
+		running:   map[task.ID]*running{},
+		lingering: newLingering(),
+		dog:       watchdog.New(cfg.Log),
 	}
 }
 
@@ -159,6 +161,9 @@ func (a *Agent) Run(ctx context.Context) error {
 	a.claimLoop(ctx, alive)
 	a.disown(alive)
 	a.drain(alive)
+	if !a.lingering.end() {
+		a.Log.WarnContext(ctx, "what goes on after its task didn't stop when told to", "after", stubborn)
+	}
 	stop()
 	loops.Wait()
 	a.goodbye(context.WithoutCancel(ctx))

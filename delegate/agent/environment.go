@@ -40,6 +40,7 @@ type environment struct {
 	log     *logstream.Log // nil until its first use
 	done    chan struct{}  // closed to end the flush loop
 	flushed sync.WaitGroup // the flush loop
+	lasting []func(ctx context.Context)
 }
 
 func newEnvironment(a *Agent, r *running) *environment {
@@ -57,7 +58,7 @@ func newEnvironment(a *Agent, r *running) *environment {
 func (e *environment) env() executor.Env {
 	return executor.Env{
 		Writer: e.writer, Resolve: e.resolve, Files: e.files, Checkpoint: e.checkpoint, Checkpoints: e.checkpoints, Provision: e.provision, Provisions: e.provisions, Alone: e.alone, Errand: e.errand,
-		Mask: e.mask, Hidden: e.hidden, Dir: e.dir,
+		Mask: e.mask, Hidden: e.hidden, Dir: e.dir, Linger: e.linger,
 	}
 }
 

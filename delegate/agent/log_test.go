@@ -279,3 +279,76 @@ func TestResolve(t *testing.T) {
 		t.Errorf("log (-want +got):\n%s", diff)
 	}
 }
+
+// TestLogLasts: what goes on after its task has its log, masked, until it ends or the
+// delegate stops, and keeps no place from other tasks.
+func TestLogLasts(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		p := newPlane(t)
+		a := assignment("t1")
+		a.Secrets = map[string]string{"⟦s-1⟧": "opensesame"}
+		p.offer(a)
+		s := p.start(func(_ context.Context, a task.Assignment, env executor.Env) (task.Result, error) {
+			fmt.Fprintln(env.Log("Execute"), "begun")
+			if a.ID == "t1" {
+				env.Linger(func(ctx context.Context) {
+					elapse(time.Minute)
+					fmt.Fprintln(env.Log("Execute"), "opensesame goes on")
+					<-ctx.Done()
+					fmt.Fprint(env.Log("Execute"), "stopped")
+				})
+			}
+			return task.Result{Status: task.Succeeded}, nil
+		}, func(c *agent.Config) { c.Capacity = 1 })
+		if id := <-p.done; id != "t1" || !slices.Equal(p.lines("t1"), []string{"Execute INFO: begun"}) {
+			t.Errorf("%s has ended, and its log is %q", id, p.lines("t1"))
+		}
+		p.offer(assignment("t2"))
+		if id := <-p.done; id != "t2" {
+			t.Errorf("%s has ended", id)
+		}
+		elapse(2 * time.Minute)
+		s.finish()
+		want := []string{"Execute INFO: begun", "Execute INFO: ************** goes on", "Execute INFO: stopped"}
+		if diff := cmp.Diff(want, p.lines("t1")); diff != "" {
+			t.Errorf("log (-want +got):\n%s", diff)
+		}
+	})
+}
+
+// TestLogEndsForAll: what would go on ends with a task that fails, and when nobody takes
+// its log any more.
+func TestLogEndsForAll(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		p := newPlane(t)
+		p.offer(ids(2)...)
+		ended := make(chan task.ID, 2)
+		s := p.start(func(_ context.Context, a task.Assignment, env executor.Env) (task.Result, error) {
+			env.Linger(func(ctx context.Context) {
+				if a.ID == "t1" {
+					p.mu.Lock()
+					p.refuse = func(what string, _ int) error {
+						if what == "logs" {
+							return fault.New(fault.LeaseLost, "it is another's")
+						}
+						return nil
+					}
+					p.mu.Unlock()
+					fmt.Fprintln(env.Log("Execute"), "more")
+				}
+				<-ctx.Done()
+				ended <- a.ID
+			})
+			fmt.Fprintln(env.Log("Execute"), "begun")
+			if a.ID == "t0" {
+				return task.Result{Status: task.Failed}, nil
+			}
+			return task.Result{Status: task.Succeeded}, nil
+		}, nil)
+		<-ended
+		<-ended
+		s.finish()
+	})
+}

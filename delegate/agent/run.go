@@ -81,7 +81,7 @@ func (a *Agent) perform(r *running) task.Result {
 	env := newEnvironment(a, r)
 	result, err := env.execute(identity.With(ctx, env.tokens.get), do)
 	result = settle(result, err, context.Cause(ctx))
-	env.close()
+	env.leave(result.Status == task.Succeeded)
 	return env.hide(result)
 }
 

@@ -88,6 +88,10 @@ type Env struct {
 	// Mask hides values that turned out to be secret from later log lines and
 	// from the result's message and outputs.
 	Mask func(values ...string)
+	// Linger has something go on after the task has succeeded, whose log stays open
+	// until it returns. Its ctx ends when nobody takes the log any more, because the
+	// delegate stops for instance; of a task that hasn't succeeded at once.
+	Linger func(last func(ctx context.Context))
 	// Dir is the task's scratch directory, made at the first call and removed
 	// when the executor has returned.
 	Dir func() (string, error)

@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"sync/atomic"
 	"time"
 
 	"github.com/slipway-cd/slipway/delegate/executor"
@@ -26,11 +27,26 @@ const stopping = 10
 // background: a file for each, by the step's name in the session.
 const backgrounds = "background"
 
+// Beside is a program that was begun to go on until its session ends.
+type Beside struct {
+	// Exit is how it has ended within a moment; nil: it goes on, and somebody must
+	// Follow it.
+	Exit *session.Exit
+
+	run    run
+	next   int64 // of its log
+	closed atomic.Bool
+	done   chan struct{}
+}
+
+// Closed says whether it ends, or has ended, because its session does.
+func (b *Beside) Closed() bool { return b.closed.Load() }
+
 // Begin begins a command that goes on until its session ends, under a name by which
-// Ended tells of it. It gives nil once the command has run for a moment, or how it has
-// ended before; what it has written by then is in its log. As Run, it finds what the
-// same attempt has begun.
-func (s *Sessions) Begin(ctx context.Context, id string, a task.Assignment, name string, c Command) (*session.Exit, error) {
+// Ended tells of it. It returns once the command has run for a moment, or has ended
+// before; what it has written by then is in its log. As Run, it finds what the same
+// attempt has begun.
+func (s *Sessions) Begin(ctx context.Context, id string, a task.Assignment, name string, c Command) (*Beside, error) {
 	start, err := s.start(id, a, c)
 	if err != nil {
 		return nil, err
@@ -51,40 +67,78 @@ func (s *Sessions) Begin(ctx context.Context, id string, a task.Assignment, name
 		defer stop()
 		_ = r.client.Cancel(late, r.step, r.attempt, session.Stop{Fence: r.fence}) // the session's end ends it else
 	})()
-	exit, err := r.settle(ctx, c)
+	b := &Beside{run: r, done: make(chan struct{})}
+	err = b.settle(ctx, c)
 	switch {
 	case ctx.Err() != nil:
 		return nil, context.Cause(ctx)
 	case fault.Is(err, fault.Unavailable):
 		return nil, Gone(id, err)
+	case err != nil:
+		return nil, err
 	}
-	return exit, err
+	if b.Exit == nil {
+		s.mu.Lock()
+		s.beside[id] = append(s.beside[id], b)
+		s.mu.Unlock()
+	}
+	return b, nil
+}
+
+// Follow writes the rest of a program's log until it has ended, with or before its
+// session, and tells how.
+func (b *Beside) Follow(ctx context.Context, c Command, tell func(session.State, error)) {
+	defer close(b.done)
+	tell(b.run.client.Follow(ctx, b.run.step, b.run.attempt, b.next, c.log))
+}
+
+// endBeside ends the programs in the background of a session that is about to end,
+// and waits until their last words are written, if somebody follows them here.
+func (s *Sessions) endBeside(ctx context.Context, id string) {
+	s.mu.Lock()
+	all := s.beside[id]
+	delete(s.beside, id)
+	s.mu.Unlock()
+	ctx, stop := context.WithTimeout(ctx, (stopping+5)*time.Second)
+	defer stop()
+	for _, b := range all {
+		b.closed.Store(true)
+		_ = b.run.client.Cancel(ctx, b.run.step, b.run.attempt, session.Stop{Fence: newest}) // the session's end ends it else
+	}
+	for _, b := range all {
+		select {
+		case <-b.done:
+		case <-ctx.Done():
+		}
+	}
 }
 
 // settle follows an attempt until it has run for a moment, or has ended.
-func (r run) settle(ctx context.Context, c Command) (*session.Exit, error) {
+func (b *Beside) settle(ctx context.Context, c Command) error {
+	r := b.run
 	state, err := r.client.State(ctx, r.step, r.attempt, 0, 0)
 	for err == nil && state.Phase == session.Waiting && ctx.Err() == nil {
 		state, err = r.client.State(ctx, r.step, r.attempt, state.Version, answered)
 	}
-	for offset, began := int64(0), time.Now(); err == nil; {
+	for began := time.Now(); err == nil; {
 		var part session.Log
-		if part, err = r.client.Log(ctx, r.step, r.attempt, offset, settled-time.Since(began)); err != nil {
+		if part, err = r.client.Log(ctx, r.step, r.attempt, b.next, settled-time.Since(began)); err != nil {
 			break
 		}
 		if err = c.log(part); err != nil {
 			break
 		}
-		offset = part.Next
+		b.next = part.Next
 		switch {
 		case part.Ended:
 			state, err = r.client.State(ctx, r.step, r.attempt, 0, 0)
-			return state.Exit, err
+			b.Exit = state.Exit
+			return err
 		case time.Since(began) >= settled:
-			return nil, nil //nolint:nilnil // it goes on
+			return nil // it goes on
 		}
 	}
-	return nil, err
+	return err
 }
 
 // note notes the name of a step whose program goes on in the background.

@@ -199,7 +199,7 @@ func (r run) follow(ctx context.Context, c Command) (session.Exit, error) {
 		_ = r.client.Cancel(reading, r.step, r.attempt, session.Stop{Fence: r.fence}) // the host's own time ends it else
 		time.AfterFunc(interruption+10*time.Second, stop)
 	})()
-	state, err := r.client.Follow(reading, r.step, r.attempt, c.log)
+	state, err := r.client.Follow(reading, r.step, r.attempt, 0, c.log)
 	switch {
 	case ctx.Err() != nil:
 		return session.Exit{}, context.Cause(ctx)

@@ -46,6 +46,7 @@ type Sessions struct {
 
 	mu      sync.Mutex // of making sessions, and of the machine's name
 	clients map[string]*session.Client
+	beside  map[string][]*Beside // that go on in a session
 }
 
 // New makes Sessions. Nothing is on the disk until one is opened.
@@ -62,7 +63,7 @@ func New(cfg Config) *Sessions {
 	if cfg.Log == nil {
 		cfg.Log = slog.Default()
 	}
-	return &Sessions{Config: cfg, clients: map[string]*session.Client{}}
+	return &Sessions{Config: cfg, clients: map[string]*session.Client{}, beside: map[string][]*Beside{}}
 }
 
 // Kind is what a delegate does for tasks that open sessions.
@@ -270,9 +271,11 @@ func old(file string) bool {
 	return err == nil && time.Since(info.ModTime()) > longest
 }
 
-// Close ends a session: all that runs in it, its host and its folder.
+// Close ends a session: what goes on in the background first, then all that runs in
+// it, its host and its folder.
 func (s *Sessions) Close(ctx context.Context, id string) error {
 	c := s.Client(id)
+	s.endBeside(ctx, id)
 	if err := c.Close(ctx); err != nil && !fault.Is(err, fault.Unavailable) {
 		return err
 	}

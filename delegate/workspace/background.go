@@ -7,6 +7,7 @@ import (
 	"github.com/slipway-cd/slipway/delegate/executor"
 	"github.com/slipway-cd/slipway/delegate/session"
 	"github.com/slipway-cd/slipway/pkg/fault"
+	sessions "github.com/slipway-cd/slipway/pkg/session"
 	lane "github.com/slipway-cd/slipway/pkg/swimlane/workspace"
 	"github.com/slipway-cd/slipway/pkg/task"
 )
@@ -37,12 +38,16 @@ func (t *Tool) begin(ctx context.Context, p lane.Background) (task.Result, error
 	if err := t.environ(ctx, &c); err != nil {
 		return task.Result{}, err
 	}
-	exit, err := t.Sessions.Begin(ctx, p.Session, t.Task, p.Name, c)
-	switch {
-	case err != nil:
+	b, err := t.Sessions.Begin(ctx, p.Session, t.Task, p.Name, c)
+	if err != nil {
 		return task.Result{}, err
+	}
+	switch exit := b.Exit; {
 	case exit == nil:
-		t.Say("It goes on until the session ends; other steps reach it at localhost. What it writes from now on isn't kept.")
+		t.Say("It goes on until the session ends; other steps reach it at localhost.")
+		t.Env.Linger(func(ctx context.Context) {
+			b.Follow(ctx, c, func(state sessions.State, err error) { t.told(ctx, b, state, err) })
+		})
 	case exit.Reason != "":
 		return task.Result{}, fault.New(fault.Invalid, "%s: %s", p.Shell, exit.Reason).Causing(fault.ConfigurationFailure)
 	case exit.Code != 0:
@@ -51,6 +56,22 @@ func (t *Tool) begin(ctx context.Context, p lane.Background) (task.Result, error
 		t.Say("The command has ended already, with exit code 0; what it has begun goes on until the session ends.")
 	}
 	return executor.Succeed(map[string]any{})
+}
+
+// told tells how a program in the background has ended.
+func (t *Tool) told(ctx context.Context, b *session.Beside, state sessions.State, err error) {
+	switch exit, after := state.Exit, state.Ended.Sub(state.Started).Round(time.Millisecond); {
+	case ctx.Err() != nil:
+		t.Warn("this delegate doesn't follow it any more: what it writes from now on isn't kept")
+	case err != nil || exit == nil:
+		t.Warn("the session is gone, and with it the end of what it wrote")
+	case b.Closed():
+		t.Say("It has ended with its session.")
+	case exit.Signal != 0:
+		t.Warn("it was ended by signal %d after %s", exit.Signal, after)
+	default:
+		t.Warn("it has ended by itself, with exit code %d after %s", exit.Code, after)
+	}
 }
 
 // missing tells which programs in the background have ended, to a step that has

@@ -48,6 +48,14 @@ func (m *machine) step(script string) (log string, err error) {
 	return env.Text("Build", executor.Info) + env.Text("Build", executor.Error), err
 }
 
+// ended waits until what a step has begun has ended.
+func (m *machine) ended(node string) {
+	m.t.Helper()
+	if _, err := m.sessions.Client("s1").Follow(m.t.Context(), session.Step(node+" background"), 1, 0, func(session.Log) error { return nil }); err != nil {
+		m.t.Fatal(err)
+	}
+}
+
 // A program in the background goes on beside the steps after it, with its own
 // variables alone, and ends with the session.
 func TestBackground(t *testing.T) {
@@ -56,7 +64,7 @@ func TestBackground(t *testing.T) {
 	env := executortest.New(t, nil)
 	mark := filepath.Join(t.TempDir(), "ended")
 	run := workspace.NewBackground(m.sessions)
-	r, err := run(t.Context(), m.background("db", `trap "echo $OWN > `+mark+`; exit 0" TERM
+	r, err := run(t.Context(), m.background("db", `trap "echo $OWN > `+mark+`; echo that is all; exit 0" TERM
 echo "it serves"
 until [ -e never ]; do echo tick >> ticks; sleep 0.05; done`, 1), env.Env)
 	if err != nil || r.Status != task.Succeeded {
@@ -76,6 +84,9 @@ until [ -e never ]; do echo tick >> ticks; sleep 0.05; done`, 1), env.Env)
 	}
 	if text, err := os.ReadFile(mark); err != nil || string(text) != "x\n" {
 		t.Errorf("the end of the session tells the program by %q, %v", text, err)
+	}
+	if log := env.Text("Execute", executor.Info); !strings.HasSuffix(log, "that is all\nIt has ended with its session.\n") {
+		t.Errorf("in the end the log is\n%s", log)
 	}
 }
 
@@ -98,7 +109,7 @@ func TestBackgroundEnds(t *testing.T) {
 		}
 	}
 	env := executortest.New(t, nil)
-	if _, err := run(t.Context(), m.background("db", "until [ -e go ]; do sleep 0.02; done; exit 4", 1), env.Env); err != nil {
+	if _, err := run(t.Context(), m.background("db", "until [ -e go ]; do sleep 0.02; done; echo gone wrong; exit 4", 1), env.Env); err != nil {
 		t.Fatal(err)
 	}
 	if log, err := m.step("exit 1"); err == nil || strings.Contains(log, "background step db") {
@@ -107,11 +118,15 @@ func TestBackgroundEnds(t *testing.T) {
 	if _, err := m.step("touch go"); err != nil {
 		t.Fatal(err)
 	}
-	for len(m.sessions.Ended(t.Context(), "s1")) < 3 && t.Context().Err() == nil { // db, and the two that ended at once
-		<-time.After(10 * time.Millisecond)
-	}
+	m.ended("db")
 	if log, err := m.step("exit 2"); err == nil || !strings.Contains(log, "the program of the background step db has ended by itself, with exit code 4 after ") {
 		t.Errorf("%v\n%s", err, log)
+	}
+	if err := m.sessions.Close(t.Context(), "s1"); err != nil { // when all is told
+		t.Fatal(err)
+	}
+	if log := env.Text("Execute", executor.Info); !strings.Contains(log, "gone wrong\nWarning: it has ended by itself, with exit code 4 after ") {
+		t.Errorf("the log is\n%s", log)
 	}
 }
 
@@ -172,7 +187,8 @@ func TestBackgroundIsBegunOnce(t *testing.T) {
 	if err := <-begun; !errors.Is(err, executor.ErrCancelled) {
 		t.Errorf("the abort is %v", err)
 	}
-	for running() != 1 && t.Context().Err() == nil {
-		<-time.After(10 * time.Millisecond)
+	m.ended("other")
+	if running() != 1 {
+		t.Errorf("after the abort, %d run", running())
 	}
 }

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"runtime"
 	"slices"
 	"strings"
 	"testing"
@@ -17,6 +18,7 @@ import (
 	sessions "github.com/slipway-cd/slipway/delegate/session"
 	"github.com/slipway-cd/slipway/internal/e2e"
 	"github.com/slipway-cd/slipway/internal/testaws"
+	"github.com/slipway-cd/slipway/internal/testport"
 	"github.com/slipway-cd/slipway/internal/testservers/sam"
 	"github.com/slipway-cd/slipway/pkg/api"
 	"github.com/slipway-cd/slipway/pkg/apiclient"
@@ -240,8 +242,9 @@ func TestSAMDeploysAndRollsBack(t *testing.T) {
 	})
 }
 
-// TestAProgramRunsBesideSteps: what a step Background begins serves those after it, knows
-// secrets that no log has, and ends with its group.
+// TestAProgramRunsBesideSteps: what a step Background begins serves those after it at
+// its port, knows secrets that no log has, and ends with its group. Its log goes on
+// until then, and says so if it ends before.
 func TestAProgramRunsBesideSteps(t *testing.T) {
 	t.Parallel()
 	onEveryHost(t, func(t *testing.T, start func(testing.TB) *e2e.Server) {
@@ -251,6 +254,11 @@ func TestAProgramRunsBesideSteps(t *testing.T) {
 		applySAM(t, s)
 		s.Apply(t, "secret: {identifier: key, name: key, orgIdentifier: default, projectIdentifier: default_project, type: SecretText, spec: {secretManagerIdentifier: harnessSecretManager, valueType: Inline, value: hush-key}}")
 		ended := filepath.Join(t.TempDir(), "ended")
+		free, err := testport.Free(1)
+		if err != nil {
+			t.Fatal(err)
+		}
+		port := strings.TrimPrefix(free[0], "127.0.0.1:")
 		const build = "                    - step: {identifier: build,"
 		s.Apply(t, strings.Replace(samPipeline, build, `                    - step:
                         identifier: beside
@@ -263,9 +271,25 @@ func TestAProgramRunsBesideSteps(t *testing.T) {
                             echo "the key is $KEY"
                             until [ -e never ]; do date > beat; sleep 0.1; done
                           envVariables: {KEY: <+secrets.getValue("key")>}
+                    - parallel:
+                        - step:
+                            identifier: web
+                            name: Web
+                            type: Background
+                            strategy: {matrix: {port: ["`+port+`"]}}
+                            spec:
+                              shell: Sh
+                              command: exec python3 -u -m http.server <+matrix.port> --bind 127.0.0.1
+                              portBindings: {"`+port+`": "`+port+`"}
+                        - step:
+                            identifier: brief
+                            name: Brief
+                            type: Background
+                            spec: {command: "until [ -e die ]; do sleep 0.1; done; echo it was $KEY; exit 7", envVariables: {KEY: <+secrets.getValue(\"key\")>}}
 `+build, 1))
 		e := finish(t, s, s.Begin(t, "sam", map[string]string{
-			"variables.script": "true", "variables.before": `rm -f ../../beat; until [ -e ../../beat ]; do sleep 0.1; done`,
+			"variables.script": "true", "variables.before": `(cd ../..; rm -f beat; until [ -e beat ]; do sleep 0.1; done; echo served > page; touch die
+until python3 -c 'import urllib.request; print(urllib.request.urlopen("http://localhost:`+port+`/page").read())'; do sleep 0.1; done)`,
 		}))
 		if e.Status != "Success" {
 			t.Fatalf("it is %s: %s\n%s", e.Status, e.Message, logOf(t, s, e.ID, e.Root.Find("beside")))
@@ -273,11 +297,30 @@ func TestAProgramRunsBesideSteps(t *testing.T) {
 		if log := logOf(t, s, e.ID, e.Root.Find("beside")); strings.Contains(log, "hush-key") || !strings.Contains(log, "the key is ") {
 			t.Errorf("the log has\n%s", log)
 		}
+		if log := logOf(t, s, e.ID, e.Root.Find("build")); !strings.Contains(log, `b'served\n'`) {
+			t.Errorf("the step that asks the program says\n%s", log)
+		}
 		noSessions(t, cache)
+		says(t, s, e.ID, e.Root.Find("brief"), "it was *")
+		says(t, s, e.ID, e.Root.Find("brief"), "it has ended by itself, with exit code 7 after ")
+		says(t, s, e.ID, e.Root.Find("web").Children[0], `"GET /page HTTP/1.1" 200`)
+		says(t, s, e.ID, e.Root.Find("web").Children[0], "It has ended with its session.")
 		if text, err := os.ReadFile(ended); err != nil || string(text) != "hush-key\n" {
 			t.Errorf("when its group ends the program says %q, %v", text, err)
 		}
 	})
+}
+
+// says waits until the log of a step has a text.
+func says(t *testing.T, s *e2e.Server, id string, n *e2e.Node, text string) {
+	t.Helper()
+	for log := ""; !strings.Contains(log, text); log = logOf(t, s, id, n) {
+		select {
+		case <-t.Context().Done():
+			t.Fatalf("the log lacks %q:\n%s", text, log)
+		case <-time.After(50 * time.Millisecond):
+		}
+	}
 }
 
 // samValues makes the service of examples/sam one with layers of values.
@@ -344,6 +387,29 @@ func TestNoDelegateHasTheTool(t *testing.T) {
 	e := finish(t, s, s.Begin(t, "sam", map[string]string{"variables.script": "true"}))
 	if want := "No connected delegate has sam; install it, or give the step a delegate that has (delegateSelectors)."; e.Status != "Failed" || !strings.Contains(fmt.Sprint(e.Root.Find("-initialize").Message), want) {
 		t.Errorf("%s: %s; want %s", e.Status, e.Root.Find("-initialize").Message, want)
+	}
+}
+
+// A group's session opens on a machine of its platform, or says at once that there is
+// none.
+func TestGroupsNeedTheirPlatform(t *testing.T) {
+	t.Parallel()
+	if runtime.GOOS != "linux" {
+		t.Skip("the other system of this test is MacOS")
+	}
+	s, w := e2e.Start(t, wire.ServeConfig{}), testaws.NewWorld(t)
+	machineOf(t, s, w, t.TempDir())
+	applySAM(t, s)
+	own := strings.ToUpper(runtime.GOARCH[:1]) + runtime.GOARCH[1:]
+	for platform, want := range map[string]string{
+		"{os: Linux, arch: " + own + "}": "",
+		"{os: MacOS}":                    "No connected delegate tells that its machine's os is darwin; give the group a delegate of such a machine.",
+	} {
+		s.Apply(t, strings.Replace(samPipeline, "{type: Delegate, spec: {}}", "{type: Delegate, spec: {}}\n                  platform: "+platform, 1))
+		e := finish(t, s, s.Begin(t, "sam", map[string]string{"variables.script": "true"}))
+		if opened := e.Root.Find("-initialize"); (e.Status == "Success") != (want == "") || !strings.Contains(opened.Message, want) {
+			t.Errorf("%s: it is %s: %s; want %q", platform, e.Status, opened.Message, want)
+		}
 	}
 }
 

@@ -188,8 +188,8 @@ const (
 
 // Follow gives the frames of an attempt's log to write, from an offset on, until
 // it has ended. A carrier that breaks is reached anew.
-func (c *Client) Follow(ctx context.Context, step string, attempt int, write func(Log) error) (State, error) {
-	since, offset, pause := time.Now(), int64(0), 200*time.Millisecond
+func (c *Client) Follow(ctx context.Context, step string, attempt int, offset int64, write func(Log) error) (State, error) {
+	since, pause := time.Now(), 200*time.Millisecond
 	for {
 		part, err := c.Log(ctx, step, attempt, offset, poll)
 		if fault.Is(err, fault.Unavailable) && time.Since(since) < lost && !gone(err) {

@@ -80,7 +80,7 @@ func shell(script string) session.Start {
 func follow(t *testing.T, c *session.Client, step string, attempt int) (session.State, string) {
 	t.Helper()
 	var out strings.Builder
-	s, err := c.Follow(t.Context(), step, attempt, func(l session.Log) error {
+	s, err := c.Follow(t.Context(), step, attempt, 0, func(l session.Log) error {
 		for _, f := range l.Frames {
 			fmt.Fprintf(&out, "%s", f.Bytes)
 		}
@@ -206,7 +206,7 @@ func TestHostKilled(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if _, err := c.Follow(t.Context(), "a", 1, func(session.Log) error { return nil }); !fault.Is(err, fault.Unavailable) {
+	if _, err := c.Follow(t.Context(), "a", 1, 0, func(session.Log) error { return nil }); !fault.Is(err, fault.Unavailable) {
 		t.Errorf("%v; want that the host is gone", err)
 	}
 	until(t, func() bool {
@@ -273,7 +273,7 @@ func TestLongLog(t *testing.T) {
 	}
 	var size, dropped int64
 	var begin, end string
-	if _, err := c.Follow(t.Context(), "a", 1, func(l session.Log) error {
+	if _, err := c.Follow(t.Context(), "a", 1, 0, func(l session.Log) error {
 		dropped += l.Dropped
 		for _, f := range l.Frames {
 			if size == 0 {

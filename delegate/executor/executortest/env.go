@@ -31,6 +31,8 @@ type Env struct {
 	masked []string
 	kept   []task.Checkpoint // the newest first
 
+	lasting sync.WaitGroup
+
 	// Execution is the one that the next tasks are of; it provisions, and so did
 	// those before.
 	Execution string
@@ -66,7 +68,11 @@ func New(tb testing.TB, resolve func(text string) string) *Env {
 		Checkpoint: e.checkpoint, Checkpoints: func(context.Context) ([]task.Checkpoint, error) { return e.Kept(), nil },
 		Provision: e.provision, Provisions: func(context.Context) (provision.Known, error) { return e.Provided(), nil },
 		Alone: func(context.Context) (string, error) { return "", nil },
-		Dir:   sync.OnceValues(func() (string, error) { return tb.TempDir(), nil }),
+		Linger: func(last func(ctx context.Context)) {
+			tb.Cleanup(e.lasting.Wait)
+			e.lasting.Go(func() { last(tb.Context()) })
+		},
+		Dir: sync.OnceValues(func() (string, error) { return tb.TempDir(), nil }),
 	}
 	return e
 }
