@@ -3,11 +3,15 @@ package awssam_test
 import (
 	"context"
 	"fmt"
+	"maps"
 	"os"
 	"slices"
 	"strings"
 	"testing"
 	"time"
+
+	sdk "github.com/aws/aws-sdk-go-v2/aws"
+	"github.com/aws/aws-sdk-go-v2/service/cloudformation"
 
 	"github.com/slipway-cd/slipway/delegate/awssam"
 	"github.com/slipway-cd/slipway/delegate/awswait"
@@ -159,6 +163,47 @@ func TestRollsBackTransforms(t *testing.T) {
 	s.sam(lane.OpRollback, task.Succeeded)
 	if status, doc := s.Stack("app"); !strings.Contains(doc, `"VisibilityTimeout": 30`) {
 		t.Errorf("the stack is %s and has %s", status, doc)
+	}
+}
+
+// A stack gets back exactly the tags that it had, also if it had none, and also where
+// nothing else has changed.
+func TestRollsBackTags(t *testing.T) {
+	t.Parallel()
+	for name, c := range map[string]struct {
+		before, by []string // the options that say so
+		seconds    string
+		want       map[string]string
+	}{
+		"of a stack without tags":    {nil, []string{"--tags team=web"}, "60", map[string]string{}},
+		"of a stack with tags":       {[]string{"--tags team=web cost=7"}, []string{"--tags team=ops new=1"}, "60", map[string]string{"team": "web", "cost": "7"}},
+		"where nothing else changes": {[]string{"--tags team=web"}, []string{"--tags team=ops"}, "30", map[string]string{"team": "web"}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			w := testaws.NewWorld(t)
+			begin(t, w, map[string]string{"template.json": queue("Queue", "30")}).sam(lane.OpDeploy, task.Succeeded, func(p *lane.Spec) { p.Options = c.before })
+			s := begin(t, w, map[string]string{"template.json": queue("Queue", c.seconds)})
+			s.sam(lane.OpDeploy, task.Succeeded, func(p *lane.Spec) { p.Options = c.by })
+			tags := func() map[string]string {
+				out, err := cloudformation.NewFromConfig(w.Config()).DescribeStacks(t.Context(), &cloudformation.DescribeStacksInput{StackName: sdk.String("app")})
+				if err != nil {
+					t.Fatal(err)
+				}
+				all := map[string]string{}
+				for _, tag := range out.Stacks[0].Tags {
+					all[*tag.Key] = *tag.Value
+				}
+				return all
+			}
+			if got := tags(); maps.Equal(got, c.want) {
+				t.Fatalf("the stage has left the tags %v", got)
+			}
+			s.sam(lane.OpRollback, task.Succeeded)
+			if got := tags(); !maps.Equal(got, c.want) {
+				t.Errorf("rolled back, the stack has the tags %v; want %v", got, c.want)
+			}
+		})
 	}
 }
 

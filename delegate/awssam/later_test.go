@@ -21,7 +21,7 @@ func TestRollbackAfterAnotherDeployment(t *testing.T) {
 	}{
 		"of the first":                      {[]int{0}, "90", stays},
 		"of an update":                      {[]int{1}, "90", stays},
-		"that was taken back":               {[]int{2, 1}, "30", "gets the template and the parameters back"},
+		"that was taken back":               {[]int{2, 1}, "30", "gets the template, the parameters and the tags back"},
 		"that was taken back, of the first": {[]int{2, 1, 0}, "", "it is deleted"},
 		"which was taken back over it":      {[]int{2, 0}, "60", stays},
 	} {

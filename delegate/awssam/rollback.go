@@ -72,7 +72,9 @@ func (j *job) read(ctx context.Context, now *types.Stack) (before, error) {
 		}
 	}
 	for _, t := range now.Tags {
-		b.Tags[sdk.ToString(t.Key)] = sdk.ToString(t.Value)
+		if key := sdk.ToString(t.Key); !strings.HasPrefix(key, "aws:") { // those are AWS's own
+			b.Tags[key] = sdk.ToString(t.Value)
+		}
 	}
 	for _, c := range now.Capabilities {
 		b.Capabilities = append(b.Capabilities, string(c))
@@ -117,7 +119,7 @@ func (j *job) putBack(ctx context.Context, b before) (done string, err error) {
 	if err != nil {
 		return "", err
 	}
-	if is.Template == b.Template && maps.Equal(is.Parameters, b.Parameters) {
+	if is.Template == b.Template && maps.Equal(is.Parameters, b.Parameters) && maps.Equal(is.Tags, b.Tags) {
 		j.Say("Stack %s is as it was before the stage: it is %s.", b.Stack, now.StackStatus)
 		return "", nil
 	}
@@ -167,7 +169,7 @@ func (j *job) update(ctx context.Context, b, is before, id string) error {
 		j.Say("The template has %d bytes, and is in the bucket %s until the step ends", len(b.Template), bucket.Name)
 		in.TemplateBody, in.TemplateURL = nil, &url
 	}
-	j.Say("Stack %s gets the template and the parameters back that it had before the stage.", b.Stack)
+	j.Say("Stack %s gets the template, the parameters and the tags back that it had before the stage.", b.Stack)
 	for _, key := range slices.Sorted(maps.Keys(b.Parameters)) {
 		in.Parameters = append(in.Parameters, types.Parameter{ParameterKey: &key, ParameterValue: sdk.String(b.Parameters[key])})
 	}
@@ -176,6 +178,7 @@ func (j *job) update(ctx context.Context, b, is before, id string) error {
 			in.Parameters = append(in.Parameters, types.Parameter{ParameterKey: &key, UsePreviousValue: sdk.Bool(true)})
 		}
 	}
+	in.Tags = []types.Tag{} // without any it would keep those that it has
 	for _, key := range slices.Sorted(maps.Keys(b.Tags)) {
 		in.Tags = append(in.Tags, types.Tag{Key: &key, Value: sdk.String(b.Tags[key])})
 	}

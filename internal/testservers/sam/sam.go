@@ -281,6 +281,10 @@ func change(ctx context.Context, client *cloudformation.Client, stack, doc strin
 		key, value, _ := strings.Cut(p, "=")
 		in.Parameters = append(in.Parameters, types.Parameter{ParameterKey: &key, ParameterValue: &value})
 	}
+	for _, t := range o["--tags"] {
+		key, value, _ := strings.Cut(t, "=")
+		in.Tags = append(in.Tags, types.Tag{Key: &key, Value: &value})
+	}
 	_, err = client.CreateChangeSet(ctx, in)
 	var again *types.AlreadyExistsException // by a request whose answer was lost: nobody else has the name
 	if err != nil && !errors.As(err, &again) {
