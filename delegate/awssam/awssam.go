@@ -150,9 +150,8 @@ func (j *job) build(ctx context.Context) (task.Result, error) {
 	if err != nil {
 		return task.Result{}, err
 	}
-	if given(app.options, "--use-container", "-u") && j.cfg.Sessions.LookPath("docker") == "" {
-		return task.Result{}, fault.New(fault.Invalid, "--use-container needs Docker, and this delegate's machine has none: install Docker there, or leave the option out and install what builds the functions").
-			Causing(fault.ConfigurationFailure)
+	if err := j.containers(ctx, t, app); err != nil {
+		return task.Result{}, err
 	}
 	if err := j.render(ctx, t, app); err != nil {
 		return task.Result{}, err
@@ -166,6 +165,27 @@ func (j *job) build(ctx context.Context) (task.Result, error) {
 		return task.Result{}, err
 	}
 	return executor.Succeed(map[string]any{})
+}
+
+// containers refuses a build in containers where there is no Docker, by whatever it is
+// asked for.
+func (j *job) containers(ctx context.Context, t *workspace.Tool, app application) error {
+	if j.cfg.Sessions.LookPath("docker") != "" {
+		return nil
+	}
+	by := ""
+	if given(app.options, "--use-container", "-u") {
+		by = "--use-container"
+	} else if said, err := j.settings(ctx, t, app, "build"); err != nil {
+		return err
+	} else if said.on("use_container") {
+		by = "use_container of " + said.file
+	}
+	if by == "" {
+		return nil
+	}
+	return fault.New(fault.Invalid, "%s needs Docker, and this delegate's machine has none: install Docker there, or leave the option out and install what builds the functions", by).
+		Causing(fault.ConfigurationFailure)
 }
 
 // built is where sam puts the template of what it has built.
@@ -195,14 +215,14 @@ func (j *job) deploy(ctx context.Context) (task.Result, error) {
 		args = append(args, "--template-file", app.template)
 	}
 	args = append(args, "--stack-name", j.spec.Stack, "--region", j.access.Region, "--no-confirm-changeset", "--no-fail-on-empty-changeset")
-	configured, err := j.configured(ctx, t, app.dir)
+	said, err := j.settings(ctx, t, app, "deploy")
 	if err != nil {
 		return task.Result{}, err
 	}
-	if !configured && !given(app.options, "--s3-bucket", "--resolve-s3", "--config-file") {
+	if !said.has("s3_bucket", "resolve_s3") && !given(app.options, "--s3-bucket", "--resolve-s3", "--no-resolve-s3") {
 		args = append(args, "--resolve-s3")
 	}
-	if !configured && !given(app.options, "--capabilities", "--config-file") {
+	if !said.has("capabilities") && !given(app.options, "--capabilities") {
 		args = append(args, "--capabilities", "CAPABILITY_IAM")
 	}
 	logout, err := j.login(ctx, t)
@@ -224,15 +244,4 @@ func (j *job) deploy(ctx context.Context) (task.Result, error) {
 	}
 	outputs := map[string]any{"stackId": sdk.ToString(now.StackId), "stackStatus": string(now.StackStatus), "outputVariables": awsstack.Outputs(now)}
 	return executor.Succeed(outputs, j.stacks.Change(ctx, "applied", j.spec.Stack, j.Say))
-}
-
-// configured says whether the application has settings of its own, which say where
-// artifacts go and what may be made.
-func (j *job) configured(ctx context.Context, t *workspace.Tool, dir string) (bool, error) {
-	for _, name := range []string{"samconfig.toml", "samconfig.yaml", "samconfig.yml"} {
-		if found, err := t.Has(ctx, path.Join(dir, name)); found || err != nil {
-			return found, err
-		}
-	}
-	return false, nil
 }

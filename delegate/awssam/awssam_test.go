@@ -268,6 +268,38 @@ func TestNoDocker(t *testing.T) {
 	}
 }
 
+// It needs Docker, too, where a file of settings asks for it.
+func TestNoDockerBySettings(t *testing.T) {
+	t.Parallel()
+	s := beginOn(t, testaws.NewWorld(t), sam.Install(t), map[string]string{
+		"template.json": queue("Queue", "30"), "samconfig.toml": "version = 0.1\n[default.build.parameters]\nuse_container = true\n[prod.global.parameters]\nuse_container = false\n",
+		"other.yaml": "default: {global: {parameters: {use_container: 'yes'}}}", "broken.toml": "default = [",
+	})
+	for options, want := range map[string]string{
+		"": "use_container of samconfig.toml needs Docker", "--config-file other.yaml": "use_container of other.yaml needs Docker",
+		"--config-file=broken.toml": "the file broken.toml can't be read: ",
+	} {
+		r := s.sam(lane.OpBuild, task.Failed, func(p *lane.Spec) { p.Options = []string{options} })
+		if !strings.Contains(r.Message, want) || !slices.Contains(r.FailureTypes, fault.ConfigurationFailure) || strings.Contains(s.Log(), "$ sam") {
+			t.Errorf("%s: %s, %s\n%s", options, r.Message, r.FailureTypes, s.Log())
+		}
+	}
+	s.sam(lane.OpBuild, task.Succeeded, func(p *lane.Spec) { p.Options = []string{"--config-env prod"} })
+}
+
+// What a file of settings says of a deployment isn't said again, and what it doesn't
+// is.
+func TestSettingsOfADeployment(t *testing.T) {
+	t.Parallel()
+	s := begin(t, testaws.NewWorld(t), map[string]string{
+		"template.json": queue("Queue", "30"), "samconfig.yaml": "default: {deploy: {parameters: {capabilities: CAPABILITY_NAMED_IAM}}, build: {parameters: {resolve_s3: true}}}",
+	})
+	s.sam(lane.OpDeploy, task.Succeeded)
+	if log := s.Log(); !strings.Contains(log, "--no-fail-on-empty-changeset --resolve-s3\n") {
+		t.Errorf("the log has\n%s", log)
+	}
+}
+
 // What AWS refuses sam is told, and of what went wrong before only the newest; a
 // rollback finds the stack as it was.
 func TestDenied(t *testing.T) {
