@@ -142,7 +142,7 @@ func Kinds(cfg Config) map[task.Kind]executor.Kind {
 		awslambda.Kind:           functions.Kind(functions.Config{Git: documents, Accesses: accesses, Pace: cfg.AWS.at(awswait.Function()), InstancePoll: cfg.AWS.InstancePoll}),
 		awssam.Kind:              {Do: sam.New(applications), Watch: awsstack.Watch(accesses, awssam.Place.Account, cfg.AWS.InstancePoll)},
 		apps.Kind:                {Do: cdk.New(cdk.Config{Sessions: machine, Accesses: accesses})},
-		workspace.Kind:           {Do: tools.NewDownload(tools.Config{Sessions: machine, Git: documents, Accesses: accesses})},
+		workspace.Kind:           {Do: tools.NewDownload(tools.Config{Sessions: machine, Git: documents, Accesses: accesses, Script: script})},
 		workspace.KindBackground: {Do: tools.NewBackground(machine)},
 		services.Kind:            serverless.Kind(serverless.Config{Sessions: machine, Git: documents, Accesses: accesses, Pace: cfg.AWS.at(awswait.Stack()), InstancePoll: cfg.AWS.InstancePoll}),
 		task.KindSession:         machine.Kind(),

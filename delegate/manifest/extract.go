@@ -29,8 +29,8 @@ func NewExtractor(script executor.Executor, a task.Assignment, env executor.Env,
 	return &Extractor{script: script, task: a, env: env, done: map[task.Extraction]string{}}
 }
 
-// run gives the folder in which a script ran.
-func (e *Extractor) run(ctx context.Context, x task.Extraction) (string, error) {
+// Folder gives the folder in which a script ran.
+func (e *Extractor) Folder(ctx context.Context, x task.Extraction) (string, error) {
 	if e == nil {
 		return "", fault.New(fault.Unsupported, "files can't be brought by a script here")
 	}

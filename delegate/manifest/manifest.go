@@ -140,7 +140,7 @@ func (s Source) tree(ctx context.Context, m *origin.Manifest) (tree, error) {
 		root, below, err := s.stored(ctx, m.Store.Files.Paths[0])
 		return tree{name: "the file store", root: root, paths: []string{below}}, err
 	case m.Store.Script != nil:
-		root, err := s.Extract.run(ctx, *m.Store.Script)
+		root, err := s.Extract.Folder(ctx, *m.Store.Script)
 		return tree{name: "what the script of manifest " + m.ID + " made", root: root, paths: []string{m.Store.Script.Path}}, err
 	}
 	return tree{}, fault.New(fault.Invalid, "manifest %s needs a folder of files", m.ID)

@@ -108,7 +108,7 @@ func (s Source) layer(ctx context.Context, v origin.ValuesFile, files Files) ([]
 		from = tree{name: v.Store.Git.URL, root: got.Dir, paths: v.Store.Git.Paths}
 	case v.Store.Script != nil:
 		from = tree{name: "what its script made", paths: []string{v.Store.Script.Path}}
-		from.root, err = s.Extract.run(ctx, *v.Store.Script)
+		from.root, err = s.Extract.Folder(ctx, *v.Store.Script)
 	case v.Store.Inherited != nil && files.stored:
 		v.Store.Files = &task.FileStore{Paths: v.Store.Inherited}
 		return s.storedValues(ctx, v)

@@ -16,6 +16,7 @@ import (
 	"github.com/slipway-cd/slipway/delegate/aws"
 	"github.com/slipway-cd/slipway/delegate/executor"
 	"github.com/slipway-cd/slipway/delegate/gitfetch"
+	"github.com/slipway-cd/slipway/delegate/manifest"
 	"github.com/slipway-cd/slipway/delegate/session"
 	"github.com/slipway-cd/slipway/pkg/fault"
 	lane "github.com/slipway-cd/slipway/pkg/swimlane/workspace"
@@ -30,6 +31,8 @@ type Config struct {
 	Sessions *session.Sessions
 	Git      *gitfetch.Fetcher
 	Accesses *aws.Accesses
+	// Script runs the scripts that bring files; nil: none are run.
+	Script executor.Executor
 }
 
 // NewDownload makes the executor of tasks that bring files.
@@ -40,6 +43,9 @@ func NewDownload(cfg Config) executor.Executor {
 			return task.Result{}, err
 		}
 		d := &download{Config: cfg, work: w, env: env, session: p.Session}
+		if cfg.Script != nil {
+			d.extract = manifest.NewExtractor(cfg.Script, a, env, unit)
+		}
 		outputs, err := d.all(ctx, p)
 		if err != nil {
 			_, _ = fmt.Fprintln(env.LogError(unit), err) // the agent reports what it can't log
@@ -81,6 +87,7 @@ type download struct {
 	work    task.Work
 	env     executor.Env
 	session string
+	extract *manifest.Extractor
 }
 
 // all brings all that is asked for, and gives the step's outputs.
@@ -96,6 +103,10 @@ func (d *download) all(ctx context.Context, p lane.Download) (map[string]any, er
 	files := []string{}
 	for _, m := range p.Manifests {
 		found, err := d.bring(ctx, m.ID, func(p *pack) error { return d.pack(ctx, p, m.Store) })
+		if m.Optional && fault.Is(err, fault.NotFound) {
+			_, _ = fmt.Fprintf(d.env.Log(unit), "%s is optional, and left out: %s\n", m.ID, err) // as below
+			continue
+		}
 		if err != nil {
 			return nil, fault.Wrap(err, "%s", m.ID)
 		}
@@ -216,8 +227,40 @@ func (d *download) pack(ctx context.Context, p *pack, from task.Store) error {
 		return nil
 	case from.S3 != nil:
 		return d.objects(ctx, p, *from.S3)
+	case from.Script != nil:
+		return d.made(ctx, p, *from.Script)
+	case from.Inline != "":
+		return p.file(inlined, 0o644, int64(len(from.Inline)), strings.NewReader(from.Inline))
 	}
 	return fault.New(fault.Unsupported, "this delegate can't bring files of its store")
+}
+
+// inlined is the file of what stands in the service itself: only values do.
+const inlined = "values.yaml"
+
+// made packs what a script brings, at its path.
+func (d *download) made(ctx context.Context, p *pack, x task.Extraction) error {
+	root, err := d.extract.Folder(ctx, x)
+	if err != nil {
+		return err
+	}
+	at, err := manifest.Inside(root, x.Path)
+	if err != nil {
+		return err
+	}
+	f, err := os.Open(at)
+	if err != nil {
+		return fmt.Errorf("read what a script has made: %w", err)
+	}
+	defer f.Close()
+	info, err := f.Stat()
+	if err != nil {
+		return fmt.Errorf("read what a script has made: %w", err)
+	}
+	if info.IsDir() {
+		return p.folder(at)
+	}
+	return p.file(path.Base(x.Path), info.Mode(), info.Size(), f)
 }
 
 // objects packs objects of a bucket: those that are named, and all below the

@@ -20,6 +20,7 @@ import (
 	"github.com/slipway-cd/slipway/delegate/executor/executortest"
 	"github.com/slipway-cd/slipway/delegate/gitfetch"
 	sessions "github.com/slipway-cd/slipway/delegate/session"
+	"github.com/slipway-cd/slipway/delegate/shell"
 	"github.com/slipway-cd/slipway/delegate/workspace"
 	"github.com/slipway-cd/slipway/internal/testaws"
 	"github.com/slipway-cd/slipway/internal/testservers"
@@ -174,5 +175,30 @@ func TestObjects(t *testing.T) {
 	}
 	if _, failed := m.bring(from("none.txt")); !strings.Contains(failed, "s3://settings/none.txt") {
 		t.Errorf("an object that isn't there: %s", failed)
+	}
+}
+
+// Values come as they are written: from the document, or as a script makes them; those
+// that are optional may be absent.
+func TestValues(t *testing.T) {
+	t.Parallel()
+	m := open(t)
+	m.cfg.Script = shell.New(nil, t.TempDir())
+	script := func(path string) task.Store {
+		return task.Store{Script: &task.Extraction{Script: "mkdir -p out; echo 'a: <+env.name>' > out/a.yaml; ln -s / out/all", Path: path}}
+	}
+	got, failed := m.bring(lane.Download{Manifests: []lane.Manifest{
+		{ID: "own", Store: task.Store{Inline: "b: 1"}}, {ID: "made", Store: script("out/a.yaml")}, {ID: "none", Store: script("b.yaml"), Optional: true},
+	}})
+	if diff := cmp.Diff(map[string]any{"files": []any{"own/values.yaml", "made/a.yaml"}}, got); diff != "" {
+		t.Errorf("%s (-want +got):\n%s", failed, diff)
+	}
+	if text := m.file("own/values.yaml") + m.file("made/a.yaml"); text != "b: 1a: <+env.name>\n" {
+		t.Errorf("the files have %s", text)
+	}
+	for path, want := range map[string]string{"b.yaml": "none: there is no such file or folder", "../x": "leads out", "out/all/etc": "a link that leads out"} {
+		if _, failed := m.bring(lane.Download{Manifests: []lane.Manifest{{ID: "none", Store: script(path)}}}); !strings.Contains(failed, want) {
+			t.Errorf("%s: %s; want %s", path, failed, want)
+		}
 	}
 }

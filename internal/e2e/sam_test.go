@@ -371,6 +371,11 @@ func TestSAMTemplatesHaveValues(t *testing.T) {
 	if !strings.Contains(said, "Timeout: 45") || !strings.Contains(said, "Description: has *") || strings.Contains(said, "s3cr3t-value") {
 		t.Errorf("the logs are\n%s", said)
 	}
+	for _, manifest := range []string{"app", "base", "own"} {
+		if said := logOf(t, s, e.ID, e.Root.Find("download")); !strings.Contains(said, "Brought 1 files into the folder "+manifest+" of the workspace") {
+			t.Errorf("of the manifest %s the log says\n%s", manifest, said)
+		}
+	}
 	if d := preview(t, s, "sam", map[string]string{"variables.script": "true"}); len(d.Changed) != 0 {
 		t.Errorf("the preview tells of %v:\n%s", d.Changed, d.Diff)
 	}

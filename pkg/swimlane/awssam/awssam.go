@@ -102,10 +102,15 @@ func beside(app task.Store, v origin.ValuesFile) (task.Store, error) {
 	return task.Store{}, fault.New(fault.Unsupported, "manifest %s inherits its files from the application, which is in a bucket; want that in Git or in the file store", v.ID)
 }
 
-// Brought is the application, for DownloadManifests.
+// Brought is the application with the values, as they are written, for
+// DownloadManifests.
 func (t *Target) Brought() ([]workspace.Manifest, []string) {
 	if t.Application == nil {
 		return nil, nil
 	}
-	return []workspace.Manifest{t.Application.Manifest}, slices.Clone(t.Selectors)
+	all := []workspace.Manifest{t.Application.Manifest}
+	for _, v := range t.Application.Values {
+		all = append(all, workspace.Manifest{ID: v.ID, Store: v.Store, Optional: v.Optional})
+	}
+	return all, slices.Clone(t.Selectors)
 }

@@ -128,6 +128,8 @@ func Wanted(tool, version string) string {
 type Manifest struct {
 	ID    string     `json:"id"`
 	Store task.Store `json:"store"`
+	// Optional says that it may have no files.
+	Optional bool `json:"optional,omitempty"`
 }
 
 // Brought is what a Target has whose manifests can be brought into a workspace.
