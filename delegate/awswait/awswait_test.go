@@ -231,13 +231,49 @@ func waitsShareTheirCalls(t *testing.T, services, each int) {
 		}
 		all.Wait()
 		ticks := int(time.Since(began) / (3 * time.Second * 8 / 10))
-		if most := services + each*ticks; len(p.calls) > most { // each looks by itself when it begins
+		if most := each * (ticks + 1); len(p.calls) > most { // also when they begin
 			t.Errorf("%d calls in %s; want %d at most", len(p.calls), time.Since(began), most)
 		}
 		for _, names := range p.calls {
 			if len(names) > 10 {
 				t.Errorf("a call has %d names; want 10 at most", len(names))
 			}
+		}
+	})
+}
+
+// Who reads once shares the call of those who wait, or read at that moment, and it
+// begins after he has asked.
+func TestReadsShareCalls(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		var p place
+		var b awswait.Batch[time.Time]
+		began := time.Now()
+		found, err := b.Read(t.Context(), []string{"a", "b", "gone"}, p.ask(10))
+		if err != nil || len(found) != 2 || found["a"].Before(began) {
+			t.Errorf("%v, %v", found, err)
+		}
+		var all sync.WaitGroup
+		for n := range 20 {
+			all.Go(func() {
+				if _, err := b.Read(t.Context(), []string{fmt.Sprint(n)}, p.ask(10)); err != nil {
+					t.Error(err)
+				}
+			})
+		}
+		all.Wait()
+		if len(p.calls) != 3 {
+			t.Errorf("the calls were %v; want 3", p.calls)
+		}
+		ctx, cancel := context.WithCancelCause(t.Context())
+		cancel(executor.ErrCancelled)
+		if _, err := b.Read(ctx, []string{"a"}, p.ask(10)); !errors.Is(err, executor.ErrCancelled) {
+			t.Errorf("of an aborted task it is %v", err)
+		}
+		p.fail = errThrottled
+		if _, err := b.Read(t.Context(), []string{"a"}, p.ask(10)); !errors.Is(err, errThrottled) {
+			t.Errorf("it is %v", err)
 		}
 	})
 }

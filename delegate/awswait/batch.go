@@ -39,7 +39,7 @@ type answer[V any] struct {
 // of those that wait is due first asks, with his own credentials.
 func (b *Batch[V]) Until(ctx context.Context, w Wait, name string, ask Ask[V], judge func(v V, found bool) (State, error)) error {
 	c := newClock(ctx, w)
-	var pause time.Duration
+	pause := gather
 	for {
 		a, err := b.look(ctx, c, name, ask, pause)
 		if err != nil {
@@ -54,6 +54,34 @@ func (b *Batch[V]) Until(ctx context.Context, w Wait, name string, ask Ask[V], j
 		}
 		pause = c.next()
 	}
+}
+
+// gather is how long who looks at once lets others join in.
+const gather = 50 * time.Millisecond
+
+// Read looks at names once, with calls that begin after it was asked to, together with
+// whoever waits or reads at that moment. It gives what there is.
+func (b *Batch[V]) Read(ctx context.Context, names []string, ask Ask[V]) (map[string]V, error) {
+	answers, errs := make([]answer[V], len(names)), make([]error, len(names))
+	var all sync.WaitGroup
+	for i, name := range names {
+		all.Go(func() {
+			if answers[i], errs[i] = b.look(ctx, &clock{began: time.Now()}, name, ask, gather); errs[i] == nil {
+				errs[i] = answers[i].err
+			}
+		})
+	}
+	all.Wait()
+	found := make(map[string]V, len(names))
+	for i, a := range answers {
+		if errs[i] != nil {
+			return nil, errs[i]
+		}
+		if a.found {
+			found[names[i]] = a.value
+		}
+	}
+	return found, nil
 }
 
 // look waits until somebody has asked about the name.

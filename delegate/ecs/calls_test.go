@@ -55,14 +55,17 @@ func TestWaitsOfAClusterShareTheirCalls(t *testing.T) {
 	const services, ticks = 30, 10
 	s := newStage(t)
 	var mu sync.Mutex
-	looks, enough := 0, false
+	looks, began, ended := 0, 0, 0
 	s.kind = ecs.Kind(ecs.Config{
 		Accesses: &aws.Accesses{Options: []func(*config.LoadOptions) error{config.WithBaseEndpoint(s.Endpoint)}},
 		Pace: func(time.Duration) time.Duration {
 			mu.Lock()
 			defer mu.Unlock()
-			if looks++; looks == services*ticks {
-				enough = true
+			switch looks++; looks {
+			case services * 2: // all of them wait
+				began = s.Count("ecs:DescribeServices")
+			case services * ticks:
+				ended = s.Count("ecs:DescribeServices")
 				s.Go()
 			}
 			return 200 * time.Millisecond
@@ -77,8 +80,12 @@ func TestWaitsOfAClusterShareTheirCalls(t *testing.T) {
 		all.Go(func() { one.succeeds(t, ecslane.OpRolling) })
 	}
 	all.Wait()
-	if !enough {
+	if ended == 0 {
 		t.Fatal("nothing was waited for")
+	}
+	// A tick is up to a fifth shorter than the pace.
+	if got, most := ended-began, 3*(ticks-2)*5/4; got > most {
+		t.Errorf("%d ticks have cost %d calls; want %d at most, which is 3 each", ticks-2, got, most)
 	}
 	calls, names := 0, 0
 	for _, c := range s.CallsOf("ecs:DescribeServices") {
@@ -89,9 +96,8 @@ func TestWaitsOfAClusterShareTheirCalls(t *testing.T) {
 		calls, names = calls+1, names+len(in.Services)
 	}
 	t.Logf("%d calls, %d names", calls, names)
-	// Ten names are the most of a call. Those that look before and after the wait, and
-	// that begin to wait, ask for themselves.
-	if alone := 5 * services; calls > alone+2*services*ticks/10 {
-		t.Errorf("%d calls have asked %d times for a service; want %d calls at most", calls, names, alone+2*services*ticks/10)
+	// Those that look before and after the wait do so together, too.
+	if most := services * 3; calls > most {
+		t.Errorf("%d calls have asked %d times for a service; want %d calls at most", calls, names, most)
 	}
 }

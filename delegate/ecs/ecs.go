@@ -67,10 +67,9 @@ type session struct {
 	cluster
 	Config
 	executor.Section
-	waits *awswait.Batches[types.Service]
-	task  task.Assignment
-	work  task.Work
-	spec  lane.Spec
+	task task.Assignment
+	work task.Work
+	spec lane.Spec
 	// near are services that the task doesn't change, whose tasks are those of what
 	// is deployed too.
 	near []string
@@ -89,6 +88,9 @@ type cluster struct {
 	ecs     *ecs.Client
 	scaling *applicationautoscaling.Client
 	name    string // or ARN, as the infrastructure definition says it
+	// shared are the looks at services of all steps in the cluster; nil: there are no
+	// others.
+	shared *awswait.Batch[types.Service]
 }
 
 func open(ctx context.Context, accesses *aws.Accesses, account task.AWS, name, execution string) (cluster, error) {
@@ -114,7 +116,8 @@ func newSession(ctx context.Context, cfg Config, services *awswait.Batches[types
 		return nil, err
 	}
 	c, err := open(ctx, cfg.Accesses, spec.Target.AWS, spec.Target.Cluster, w.Execution)
-	return &session{cluster: c, Config: cfg, waits: services, task: a, work: w, spec: spec, Section: executor.Section{Env: env, Unit: fetchUnit}}, err
+	c.shared = services.At(aws.PlaceOf(spec.Target.AWS) + " " + c.name)
+	return &session{cluster: c, Config: cfg, task: a, work: w, spec: spec, Section: executor.Section{Env: env, Unit: fetchUnit}}, err
 }
 
 // run does the task.

@@ -20,9 +20,17 @@ import (
 // mostServices is how many services ECS describes at once.
 const mostServices = 10
 
-// describe describes services of the cluster by their names, those that there
-// are.
+// describe describes services of the cluster by their names, those that there are:
+// for a step together with all others of the cluster.
 func (c cluster) describe(ctx context.Context, names []string) (map[string]types.Service, error) {
+	if c.shared == nil {
+		return c.ask(ctx, names)
+	}
+	return c.shared.Read(ctx, names, awswait.Ask[types.Service]{Most: mostServices, Call: c.ask})
+}
+
+// ask asks ECS to describe services.
+func (c cluster) ask(ctx context.Context, names []string) (map[string]types.Service, error) {
 	found := map[string]types.Service{}
 	for some := range slices.Chunk(names, mostServices) {
 		out, err := c.ecs.DescribeServices(ctx, &ecs.DescribeServicesInput{
@@ -90,9 +98,8 @@ func (s *session) emptied(ctx context.Context, name string) error {
 // until looks at a service until it is as judge wants it. Steps that wait for
 // services of one cluster look together.
 func (s *session) until(ctx context.Context, name string, judge func(one types.Service, found bool) (awswait.State, error)) error {
-	place := s.waits.At(aws.PlaceOf(s.spec.Target.AWS) + " " + s.name)
-	ask := awswait.Ask[types.Service]{Most: mostServices, Call: s.describe}
-	return place.Until(ctx, awswait.Wait{Pace: s.Pace, Log: s.Env.Log(s.Unit)}, name, ask, judge)
+	ask := awswait.Ask[types.Service]{Most: mostServices, Call: s.ask}
+	return s.shared.Until(ctx, awswait.Wait{Pace: s.Pace, Log: s.Env.Log(s.Unit)}, name, ask, judge)
 }
 
 // create makes a service.
