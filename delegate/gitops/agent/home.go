@@ -33,7 +33,7 @@ func (h home) Secret(ctx context.Context, name string) (map[string]string, error
 	}
 	has := o.GetLabels()
 	if has["argocd.argoproj.io/secret-type"] != "scm-creds" && has["app.kubernetes.io/part-of"] != "argocd" {
-		return nil, fault.New(fault.Forbidden, "Secret %s isn't for application sets; label it argocd.argoproj.io/secret-type: scm-creds", name)
+		return nil, fault.New(fault.Forbidden, "Secret %s isn't for application sets; label it argocd.argoproj.io/secret-type: scm-creds, or app.kubernetes.io/part-of: argocd", name)
 	}
 	data, _, _ := unstructured.NestedStringMap(o.Object, "data")
 	out := make(map[string]string, len(data))

@@ -20,6 +20,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/slipway-cd/slipway/delegate/githubapp"
 	"github.com/slipway-cd/slipway/delegate/gitops/generate"
 	"github.com/slipway-cd/slipway/delegate/restapi"
 	"github.com/slipway-cd/slipway/delegate/transport"
@@ -62,6 +63,8 @@ const (
 type access struct {
 	host     string // its address
 	token    *appset.SecretKey
+	app      string // the Secret of the GitHub app that asks
+	of       string // whose installation of the app it is
 	user     string
 	password *appset.SecretKey
 	insecure bool
@@ -82,6 +85,9 @@ func (f Forge) to(ctx context.Context, a access) (*restapi.Client, error) {
 	case a.token != nil:
 		server.Auth = task.AuthBearer
 		server.Token, err = f.secret(ctx, a.token)
+	case a.app != "":
+		server.Auth = task.AuthBearer
+		server.Token, err = f.appToken(ctx, a)
 	}
 	if err != nil {
 		return nil, err
@@ -101,6 +107,44 @@ func (f Forge) to(ctx context.Context, a access) (*restapi.Client, error) {
 		return nil, err
 	}
 	return restapi.New(server, via), nil
+}
+
+// gitHub is how GitHub is asked: by a token, or as an app that is installed somewhere.
+func (f Forge) gitHub(ctx context.Context, api string, token *appset.SecretKey, app string, of ...string) (*restapi.Client, error) {
+	if api == "" && app != "" {
+		all, err := f.Values.Secret(ctx, app)
+		if err != nil {
+			return nil, err
+		}
+		api = strings.TrimSpace(all["githubAppEnterpriseBaseUrl"])
+	}
+	return f.to(ctx, access{host: cmp.Or(api, gitHubAPI), token: token, app: app, of: strings.TrimPrefix(below("", of...), "/")})
+}
+
+// appToken asks for a token of an app, of which a Secret has what Argo CD's do.
+func (f Forge) appToken(ctx context.Context, a access) (string, error) {
+	all, err := f.Values.Secret(ctx, a.app)
+	if err != nil {
+		return "", err
+	}
+	app := githubapp.App{Key: all["githubAppPrivateKey"], URL: a.host}
+	for _, n := range []struct {
+		key  string
+		into *int64
+	}{{"githubAppID", &app.ID}, {"githubAppInstallationID", &app.Installation}} {
+		text := strings.TrimSpace(all[n.key])
+		if text == "" && n.into == &app.Installation {
+			continue // GitHub knows it
+		}
+		if *n.into, err = strconv.ParseInt(text, 10, 64); err != nil || *n.into < 1 {
+			return "", fault.New(fault.Invalid, "Secret %s: want a number as %s", a.app, n.key)
+		}
+	}
+	got, err := app.Token(ctx, a.of)
+	if err != nil {
+		return "", fault.Wrap(err, "Secret %s", a.app)
+	}
+	return got.Text, nil
 }
 
 // secret is a value of a Secret.

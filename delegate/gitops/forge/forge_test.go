@@ -2,7 +2,11 @@ package forge_test
 
 import (
 	"context"
+	"crypto/rand"
+	"crypto/rsa"
+	"crypto/x509"
 	"encoding/json"
+	"encoding/pem"
 	"io"
 	"net/http"
 	"net/http/httptest"
@@ -366,6 +370,71 @@ func TestPlugin(t *testing.T) {
 			}
 			if err != nil || len(got.Parameters) != 1 || got.Parameters[0]["key"] != "value" {
 				t.Errorf("found %+v, %v", got, err)
+			}
+		})
+	}
+}
+
+// A GitHub app asks by a token of where it is installed: of the installation that its
+// Secret names, or of the one that GitHub knows.
+func TestAppsOfGitHub(t *testing.T) {
+	t.Parallel()
+	private, err := rsa.GenerateKey(rand.Reader, 2048)
+	if err != nil {
+		t.Fatal(err)
+	}
+	key := string(pem.EncodeToMemory(&pem.Block{Type: "RSA PRIVATE KEY", Bytes: x509.MarshalPKCS1PrivateKey(private)}))
+	s := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		auth := r.Header.Get("Authorization")
+		app := len(strings.Split(auth, ".")) == 3 // a signed token
+		answer := ""
+		switch at := r.Method + " " + r.URL.Path; {
+		case app && at == "GET /repos/acme/web/installation", app && at == "GET /orgs/acme/installation":
+			answer = `{"id": 42}`
+		case app && at == "POST /app/installations/42/access_tokens", app && at == "POST /app/installations/7/access_tokens":
+			answer = `{"token": "t0ken"}`
+		case auth == bearer && at == "GET /repos/acme/web/pulls":
+			answer = "[" + hubPull + "]"
+		case auth == bearer && at == "GET /orgs/acme/repos":
+			answer = `[{"id": 7, "name": "web", "default_branch": "main", "owner": {"login": "acme"}}]`
+		case auth == bearer && at == "GET /repos/acme/web/branches/main":
+			answer = `{"name": "main", "commit": {"sha": "abc"}}`
+		default:
+			w.WriteHeader(http.StatusUnauthorized)
+			answer = `{"message": "who is it?"}`
+		}
+		_, _ = w.Write([]byte(answer))
+	}))
+	t.Cleanup(s.Close)
+	for name, tt := range map[string]struct {
+		api, app string
+		secret   map[string]string
+		fails    string
+	}{
+		"installed somewhere":    {api: s.URL, app: "app", secret: map[string]string{"githubAppID": "1", "githubAppPrivateKey": key}},
+		"an installation":        {api: s.URL, app: "app", secret: map[string]string{"githubAppID": "1", "githubAppPrivateKey": key, "githubAppInstallationID": "7\n"}},
+		"at its own address":     {app: "app", secret: map[string]string{"githubAppID": "1", "githubAppPrivateKey": key, "githubAppEnterpriseBaseUrl": s.URL + "/"}},
+		"another installation":   {api: s.URL, app: "app", secret: map[string]string{"githubAppID": "1", "githubAppPrivateKey": key, "githubAppInstallationID": "8"}, fails: "Secret app: GitHub gives the app no token: status 401: who is it?"},
+		"no number":              {api: s.URL, app: "app", secret: map[string]string{"githubAppPrivateKey": key}, fails: "Secret app: want a number as githubAppID"},
+		"no key":                 {api: s.URL, app: "app", secret: map[string]string{"githubAppID": "1", "githubAppPrivateKey": "s3cret"}, fails: "githubAppPrivateKey is no RSA key"},
+		"no Secret":              {app: "other", fails: "there is no other"},
+		"no Secret, by its name": {api: s.URL, app: "other", fails: "there is no other"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			f := forge.Forge{Values: values{"app": tt.secret}}
+			pulls, err := f.PullRequests(t.Context(), appset.PullRequests{GitHub: &appset.RepositoryGitHub{Owner: "acme", Repo: "web", API: tt.api, AppSecretName: tt.app}})
+			repos, errRepos := f.Repositories(t.Context(), appset.SCMProvider{GitHub: &appset.OrganizationGitHub{Organization: "acme", API: tt.api, AppSecretName: tt.app}})
+			if tt.fails != "" {
+				for _, err := range []error{err, errRepos} {
+					if err == nil || !strings.Contains(err.Error(), tt.fails) || strings.Contains(err.Error(), "s3cret") {
+						t.Errorf("it failed with %v; want %q", err, tt.fails)
+					}
+				}
+				return
+			}
+			if err != nil || len(pulls.PullRequests) != 1 || errRepos != nil || len(repos.Repositories) != 1 {
+				t.Errorf("it gave %v, %v and %v, %v; want one of each", pulls.PullRequests, err, repos.Repositories, errRepos)
 			}
 		})
 	}

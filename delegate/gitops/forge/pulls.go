@@ -98,7 +98,7 @@ func hubPulls(found []hubPull, labels []string) []generate.PullRequest {
 }
 
 func (f Forge) pullsOfGitHub(ctx context.Context, r appset.RepositoryGitHub) ([]generate.PullRequest, error) {
-	c, err := f.to(ctx, access{host: cmp.Or(r.API, gitHubAPI), token: r.TokenRef})
+	c, err := f.gitHub(ctx, r.API, r.TokenRef, r.AppSecretName, "repos", r.Owner, r.Repo)
 	if err != nil {
 		return nil, err
 	}

@@ -74,7 +74,7 @@ func (f Forge) Repositories(ctx context.Context, of appset.SCMProvider) (generat
 func (f Forge) organization(ctx context.Context, of appset.SCMProvider) (organization, bool, error) {
 	switch {
 	case of.GitHub != nil:
-		c, err := f.to(ctx, access{host: cmp.Or(of.GitHub.API, gitHubAPI), token: of.GitHub.TokenRef})
+		c, err := f.gitHub(ctx, of.GitHub.API, of.GitHub.TokenRef, of.GitHub.AppSecretName, "orgs", of.GitHub.Organization)
 		return hub{c, "", of.GitHub.Organization, !of.GitHub.ExcludeArchivedRepos, "per_page", pageSize}, of.GitHub.AllBranches, err
 	case of.GitLab != nil:
 		c, err := f.to(ctx, access{host: cmp.Or(of.GitLab.API, gitLabHost), token: of.GitLab.TokenRef, insecure: of.GitLab.Insecure, ca: of.GitLab.CARef})

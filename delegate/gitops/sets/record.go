@@ -30,6 +30,9 @@ type record struct {
 	Doubted      string                  `json:"doubted,omitempty"`  // what would have been deleted in the last round
 	Forgotten    time.Time               `json:"forgotten,omitzero"` // when its document went
 	Removed      time.Time               `json:"removed,omitzero"`   // when somebody asked for its end
+	// Order is the step of each application, of a set that goes in the reverse order of
+	// its steps. It is known before that is asked for: then its document may have gone.
+	Order map[string]int `json:"order,omitempty"`
 }
 
 // owned is an application of a set.
@@ -46,7 +49,7 @@ func (o owned) cascades() bool {
 }
 
 func (r record) clone() record {
-	r.Applications, r.Conditions, r.Rolling = maps.Clone(r.Applications), slices.Clone(r.Conditions), maps.Clone(r.Rolling)
+	r.Applications, r.Conditions, r.Rolling, r.Order = maps.Clone(r.Applications), slices.Clone(r.Conditions), maps.Clone(r.Rolling), maps.Clone(r.Order)
 	if r.Applications == nil {
 		r.Applications = map[string]owned{}
 	}
@@ -76,13 +79,33 @@ func (r *record) forget(now time.Time) {
 	r.Conditions = nil
 }
 
-// remove has all applications go.
+// remove has all applications go, or those of the last step that has any: then it is
+// called again when they have gone. Those that are in no step go last.
 func (r *record) remove(now time.Time) {
 	r.Removed = now.UTC()
-	for name, own := range r.Applications {
-		own.Deleting = true
-		r.Applications[name] = own
+	last := 0
+	for name := range r.Applications {
+		last = max(last, r.Order[name])
 	}
+	for name, own := range r.Applications {
+		if r.Order[name] == last {
+			own.Deleting = true
+			r.Applications[name] = own
+		}
+	}
+}
+
+// leaving says whether a set goes step by step, and some of it is yet to go.
+func (r *record) leaving() bool {
+	if r.Removed.IsZero() || len(r.Order) == 0 {
+		return false
+	}
+	for _, own := range r.Applications {
+		if !own.Deleting {
+			return true
+		}
+	}
+	return false
 }
 
 // take goes by what a set comes to. If that isn't known nothing changes but what people

@@ -89,7 +89,7 @@ func (s *Sets) roll(ctx context.Context, name string) {
 	next := was.clone()
 	s.mu.Unlock()
 	var asks []ask
-	if rolls(doc) {
+	if rolls(doc) && !next.leaving() {
 		asks = next.roll(name, doc.Spec.Strategy.RollingSync, seen, now)
 	}
 	changed := !reflect.DeepEqual(was.Rolling, next.Rolling) || !reflect.DeepEqual(was.Conditions, next.Conditions)
@@ -128,6 +128,26 @@ func (s *Sets) roll(ctx context.Context, name string) {
 // somebody's sync be under way.
 const rollAgain = 30 * time.Second
 
+// order is the step of each application, if they are to go in the reverse order of these.
+func (r *record) order(doc *appset.Set) map[string]int {
+	if !rolls(doc) || doc.Spec.Strategy.DeletionOrder != appset.DeleteReverse {
+		return nil
+	}
+	out := map[string]int{}
+	for name, own := range r.Applications {
+		out[name] = stepOf(doc.Spec.Strategy.RollingSync, own.Application) + 1
+	}
+	return out
+}
+
+// stepOf is the first step that takes an application; -1: none does.
+func stepOf(by *appset.RollingSync, app gitops.Application) int {
+	return slices.IndexFunc(by.Steps, func(step appset.RollingStep) bool {
+		s := appset.Selector{MatchExpressions: step.MatchExpressions}
+		return s.Matches(app.Meta.Labels)
+	})
+}
+
 // roll says how far each application is, and which are to be synced now.
 func (r *record) roll(set string, by *appset.RollingSync, seen map[string]Seen, now time.Time) []ask {
 	was := r.Rolling
@@ -135,10 +155,7 @@ func (r *record) roll(set string, by *appset.RollingSync, seen map[string]Seen, 
 	steps := make([][]string, len(by.Steps))
 	for _, name := range slices.Sorted(maps.Keys(r.Applications)) {
 		own := r.Applications[name]
-		i := slices.IndexFunc(by.Steps, func(step appset.RollingStep) bool {
-			s := appset.Selector{MatchExpressions: step.MatchExpressions}
-			return s.Matches(own.Application.Meta.Labels)
-		})
+		i := stepOf(by, own.Application)
 		if own.Deleting || i < 0 { // nobody syncs it
 			continue
 		}

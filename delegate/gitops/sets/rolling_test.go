@@ -211,3 +211,47 @@ func TestRollingSets(t *testing.T) {
 	})
 	w.sets.Observe("b", nil)
 }
+
+// TestReverseDeletion: a set goes step by step from the last one on, over a restart and
+// without its document, and what is in no step goes last.
+func TestReverseDeletion(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t, nil)
+	set := listed("s", "a", "b", "c", "none")
+	set.Spec.Template.Meta.Labels = map[string]string{"stage": "{{name}}"}
+	set.Spec.Template.Spec.SyncPolicy = &gitops.SyncPolicy{Automated: &gitops.Automated{}}
+	set.Spec.Strategy = &appset.Strategy{
+		Type: "RollingSync", DeletionOrder: appset.DeleteReverse,
+		RollingSync: &appset.RollingSync{Steps: []appset.RollingStep{step("", "In", "a"), step("", "In", "b", "c")}},
+	}
+	w.sets.cfg.Sync = func(app, _ string, _ gitops.Operation) error {
+		t.Errorf("%s is synced", app)
+		return nil
+	}
+	w.sets.SetDocuments(Documents{Sets: []appset.Set{set}})
+	w.until(t, "all", func() bool { return w.names() == "a b c none" })
+	w.sets.SetDocuments(Documents{})
+	w.sets.Delete("s", func() { t.Error("the set is gone") })
+	is := func(w *world, all string, going ...string) {
+		t.Helper()
+		w.until(t, all, func() bool {
+			names := w.names()
+			w.mu.Lock()
+			defer w.mu.Unlock()
+			return names == all && slices.Equal(slices.Sorted(maps.Keys(w.deleting)), going)
+		})
+	}
+	is(w, "a b c none", "b", "c")
+	w.finish(t, "b")
+	is(w, "a c none", "c")
+	w.finish(t, "c")
+	is(w, "a none", "a")
+
+	next := newWorld(t, w.kept)
+	next.sets.SetDocuments(Documents{Sets: []appset.Set{set}}) // it hasn't gone there yet
+	is(next, "a none", "a")
+	next.finish(t, "a")
+	is(next, "none", "none")
+	next.finish(t, "none")
+	is(next, "")
+}

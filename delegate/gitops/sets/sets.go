@@ -252,9 +252,9 @@ func (s *Sets) Join(documents []gitops.Application, give func([]gitops.Applicati
 						s.gone(name, app) // there is none
 					}
 				})
-			case one.doc == nil:
+			case one.doc == nil && !one.rec.leaving():
 				continue
-			case rolls(one.doc) && own.Application.Spec.SyncPolicy != nil: // the set has it synced
+			case (rolls(one.doc) || one.doc == nil) && own.Application.Spec.SyncPolicy != nil: // the set has it synced
 				p := *own.Application.Spec.SyncPolicy
 				p.Automated = nil
 				own.Application.Spec.SyncPolicy = &p
@@ -292,7 +292,7 @@ func (s *Sets) Generated() map[string]protocol.Generated {
 	out := map[string]protocol.Generated{}
 	for name, one := range s.sets {
 		for app, own := range one.rec.Applications {
-			if one.doc != nil || own.Deleting {
+			if one.doc != nil || own.Deleting || one.rec.leaving() {
 				out[app] = protocol.Generated{Set: name, Application: own.Application, Deleting: own.Deleting}
 			}
 		}
@@ -352,7 +352,7 @@ func (s *Sets) pass(ctx context.Context, name string) {
 		since = now
 	}
 	one.fresh = false
-	lasts := len(one.deleted) > 0 || one.rec.lingering(now)
+	lasts := len(one.deleted) > 0 || one.rec.lingering(now) || one.rec.leaving()
 	s.mu.Unlock()
 	var out generate.Outcome
 	if doc != nil && !lasts {
@@ -380,12 +380,12 @@ func (s *Sets) commit(ctx context.Context, one *set, doc *appset.Set, docs Docum
 	now, before, others := s.clock(), one.rec, map[string]string{}
 	for name, other := range s.sets {
 		for app, own := range other.rec.Applications {
-			if other != one && (other.doc != nil || own.Deleting) {
+			if other != one && (other.doc != nil || own.Deleting || other.rec.leaving()) {
 				others[app] = name
 			}
 		}
 	}
-	removing := len(one.deleted) > 0
+	removing := len(one.deleted) > 0 || one.rec.leaving()
 	s.mu.Unlock()
 	next := before.clone()
 	switch {
@@ -401,6 +401,7 @@ func (s *Sets) commit(ctx context.Context, one *set, doc *appset.Set, docs Docum
 			next.Conditions = slices.DeleteFunc(next.Conditions, func(c protocol.SetCondition) bool { return c.Type == rolloutProgressing })
 		}
 		next.take(ctx, *doc, out, func(app *gitops.Application) error { return docs.refuse(others, app) }, now)
+		next.Order = next.order(doc)
 	}
 	err := s.keep(ctx, one, next)
 	s.mu.Lock()

@@ -57,8 +57,12 @@ type SyncPolicy struct {
 type Strategy struct {
 	Type          string       `json:"type,omitempty"` // AllAtOnce, as if empty, or RollingSync
 	RollingSync   *RollingSync `json:"rollingSync,omitempty"`
-	DeletionOrder string       `json:"deletionOrder,omitempty"` // AllAtOnce, as if empty, or Reverse
+	DeletionOrder string       `json:"deletionOrder,omitempty"` // AllAtOnce, as if empty, or DeleteReverse
 }
+
+// DeleteReverse has the applications of a set that goes be deleted step by step, those of
+// the last step first.
+const DeleteReverse = "Reverse"
 
 // RollingSync syncs a set step by step.
 type RollingSync struct {

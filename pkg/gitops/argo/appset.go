@@ -97,18 +97,20 @@ func setSpec(d decoder, v yamldoc.Value) appset.Spec {
 
 func strategy(d decoder, v yamldoc.Value) appset.Strategy {
 	var s appset.Strategy
-	var kind, order yamldoc.Field[string]
+	var kind yamldoc.Field[string]
 	d.Fields(v, document.Keys{
 		"type":          func(v yamldoc.Value) { kind = d.Enum(v, "AllAtOnce", "RollingSync") },
 		"rollingSync":   part(d, &s.RollingSync, rollingSync),
-		"deletionOrder": d.Supported(&order, "order of deletion", []string{"AllAtOnce"}, "Reverse"),
+		"deletionOrder": func(v yamldoc.Value) { s.DeletionOrder = d.Enum(v, "AllAtOnce", appset.DeleteReverse).Value },
 	})
-	s.Type, s.DeletionOrder = kind.Value, order.Value
+	s.Type = kind.Value
 	switch {
 	case s.Type == "RollingSync" && s.RollingSync == nil:
 		d.Need(v, "rollingSync")
 	case s.Type != "RollingSync" && s.RollingSync != nil:
 		d.Errorf(document.Child(v, "rollingSync"), document.WrongValue, "its steps count for the type RollingSync alone; want type: RollingSync beside them")
+	case s.Type != "RollingSync" && s.DeletionOrder == appset.DeleteReverse:
+		d.Warnf(document.Child(v, "deletionOrder"), otherwise, "it has no effect, as there are no steps; it is for the type RollingSync")
 	}
 	return s
 }

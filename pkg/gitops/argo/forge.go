@@ -59,11 +59,6 @@ func (d decoder) expression(to **string) document.Rule {
 	}
 }
 
-// app is refused: hosts are asked by tokens.
-func (d decoder) app() document.Rule {
-	return d.Refuse("want a token (tokenRef): a GitHub app as who asks (appSecretName) isn't supported")
-}
-
 // host reports a generator that isn't of exactly one host, and a host that names two
 // ways to be asked.
 func (d decoder) host(v yamldoc.Value, hosts ...string) {
@@ -78,8 +73,10 @@ func (d decoder) host(v yamldoc.Value, hosts ...string) {
 		d.Errorf(document.Child(v, found[1]), document.Ambiguous, "found %s; a generator has one host: write each as an item of its own", strings.Join(found, " and "))
 	}
 	for _, h := range found {
-		if at := document.Child(v, h); at.Is(yamldoc.Mapping) && at.Node.Get("basicAuth") != nil && at.Node.Get("bearerToken") != nil {
-			d.Errorf(document.Child(at, "bearerToken"), document.Ambiguous, "found basicAuth and bearerToken; want only one of them")
+		for _, ways := range [][2]string{{"basicAuth", "bearerToken"}, {"tokenRef", "appSecretName"}} {
+			if at := document.Child(v, h); at.Is(yamldoc.Mapping) && at.Node.Get(ways[0]) != nil && at.Node.Get(ways[1]) != nil {
+				d.Errorf(document.Child(at, ways[1]), document.Ambiguous, "found %s and %s; want only one of them", ways[0], ways[1])
+			}
 		}
 	}
 }
@@ -90,7 +87,7 @@ func scmProvider(d decoder, v yamldoc.Value, depth int) appset.SCMProvider {
 		"github": part(d, &s.GitHub, func(d decoder, v yamldoc.Value) appset.OrganizationGitHub {
 			var o appset.OrganizationGitHub
 			d.Fields(v, document.Keys{
-				"organization": d.text(&o.Organization), "api": d.text(&o.API), "tokenRef": part(d, &o.TokenRef, secretKey), "appSecretName": d.app(),
+				"organization": d.text(&o.Organization), "api": d.text(&o.API), "tokenRef": part(d, &o.TokenRef, secretKey), "appSecretName": d.text(&o.AppSecretName),
 				"allBranches": d.flag(&o.AllBranches), "excludeArchivedRepos": d.flag(&o.ExcludeArchivedRepos),
 			})
 			d.Need(v, "organization")
@@ -167,7 +164,7 @@ func pullRequests(d decoder, v yamldoc.Value, depth int) appset.PullRequests {
 		"github": part(d, &p.GitHub, func(d decoder, v yamldoc.Value) appset.RepositoryGitHub {
 			var r appset.RepositoryGitHub
 			d.Fields(v, document.Keys{
-				"owner": d.text(&r.Owner), "repo": d.text(&r.Repo), "api": d.text(&r.API), "tokenRef": part(d, &r.TokenRef, secretKey), "appSecretName": d.app(), "labels": d.words(&r.Labels),
+				"owner": d.text(&r.Owner), "repo": d.text(&r.Repo), "api": d.text(&r.API), "tokenRef": part(d, &r.TokenRef, secretKey), "appSecretName": d.text(&r.AppSecretName), "labels": d.words(&r.Labels),
 			})
 			d.Need(v, "owner", "repo")
 			return r
