@@ -33,6 +33,7 @@ func (i *installFlags) add(c *cobra.Command) {
 	f.IntVar(&i.Replicas, "replicas", 1, "its pods, of which one works and the others wait")
 	f.StringSliceVar(&i.Within, "within", nil, "the only namespaces that it may look into and change, which there are (default the whole cluster)")
 	f.StringSliceVar(&i.manifests, "from-manifests", nil, "files and folders of manifests: it may change no kinds but those that are in them")
+	f.BoolVar(&i.Impersonate, "impersonate", false, "it may act as service accounts there, those of destinationServiceAccounts in projects")
 	f.BoolVar(&i.helm, "helm", false, "print the values of the chart delegate/chart instead")
 }
 

@@ -114,6 +114,22 @@ func Open(cfg *rest.Config) (*Cluster, error) {
 	}, nil
 }
 
+// As speaks to the cluster as one of its users, if the cluster lets it. What kinds there
+// are is known from who it is itself.
+func (c *Cluster) As(user string) (*Cluster, error) {
+	cfg := rest.CopyConfig(c.Config)
+	cfg.Impersonate = rest.ImpersonationConfig{UserName: user}
+	httpClient, err := rest.HTTPClientFor(cfg)
+	if err != nil {
+		return nil, fault.New(fault.Invalid, "the cluster's access: %w", err)
+	}
+	d, err := dynamic.NewForConfigAndClient(cfg, httpClient)
+	if err != nil {
+		return nil, fmt.Errorf("make a client: %w", err)
+	}
+	return &Cluster{Config: cfg, Dynamic: d, Kinds: c.Kinds, Mapper: c.Mapper, HTTP: httpClient, Base: c.Base}, nil
+}
+
 // config is how a cluster is reached (semantics/kubernetes §2).
 func config(c task.Cluster) (*rest.Config, error) {
 	if c.Inherit {

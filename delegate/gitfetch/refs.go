@@ -9,8 +9,12 @@ import (
 
 // Refs are the names of a repository and the commits that they stand for, by their
 // full names: refs/heads/main, refs/tags/v1. A tag that is an object of its own
-// counts by what it points to. HEAD is among them unless the repository is empty.
+// counts by what it points to, and itself stands under its name with TagObject behind it.
+// HEAD is among them unless the repository is empty.
 type Refs map[string]string
+
+// TagObject is behind the name of a tag that is an object of its own. No name has it.
+const TagObject = "^{tag}"
 
 // peeled ends the line of ls-remote on what a tag points to.
 const peeled = "^{}"
@@ -30,7 +34,10 @@ func (f *Fetcher) Refs(ctx context.Context, g task.Git) (Refs, error) {
 		}
 		for line := range strings.Lines(out) {
 			if id, ref, ok := strings.Cut(strings.TrimSpace(line), "\t"); ok {
-				refs[strings.TrimSuffix(ref, peeled)] = id // the peeled line comes second
+				if name, of := strings.CutSuffix(ref, peeled); of { // it comes second
+					refs[name+TagObject], ref = refs[name], name
+				}
+				refs[ref] = id
 			}
 		}
 		f.remember(g)

@@ -22,7 +22,7 @@ func TestRefs(t *testing.T) {
 	second := h.commit(t, "two")
 	f := gitfetch.New(t.TempDir(), gitfetch.HostKeys{})
 	got, err := f.Refs(t.Context(), task.Git{URL: h.url, Password: "secret"})
-	want := gitfetch.Refs{"HEAD": second, "refs/heads/main": second, "refs/tags/v1": first}
+	want := gitfetch.Refs{"HEAD": second, "refs/heads/main": second, "refs/tags/v1": first, "refs/tags/v1^{tag}": h.git(t, "rev-parse", "v1")}
 	if diff := cmp.Diff(want, got); err != nil || diff != "" {
 		t.Errorf("%v (-want +got):\n%s", err, diff)
 	}

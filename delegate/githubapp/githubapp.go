@@ -1,5 +1,5 @@
 // Package githubapp has a GitHub app let in: it asks GitHub for a token of one of the
-// app's installations (docs.github.com/apps).
+// app's installations, as docs.github.com/apps says.
 //
 // What the token is used for, and for how long it is kept, is the caller's to know.
 package githubapp

@@ -20,6 +20,61 @@ type ProjectSpec struct {
 	SyncWindows                     []SyncWindow       `json:"syncWindows,omitempty"`
 	SourceNamespaces                []string           `json:"sourceNamespaces,omitempty"`
 	PermitOnlyProjectScopedClusters bool               `json:"permitOnlyProjectScopedClusters,omitempty"`
+	// SignatureKeys are keys of which one has to have signed what is deployed; none:
+	// nobody has to.
+	SignatureKeys              []SignatureKey       `json:"signatureKeys,omitempty"`
+	SourceIntegrity            *SourceIntegrity     `json:"sourceIntegrity,omitempty"`
+	DestinationServiceAccounts []DestinationAccount `json:"destinationServiceAccounts,omitempty"`
+}
+
+// SignatureKey names a key that commits are signed with.
+type SignatureKey struct {
+	KeyID string `json:"keyID"` // 16 hexadecimal digits
+}
+
+// SourceIntegrity is what has to be true of sources.
+type SourceIntegrity struct {
+	Git *GitIntegrity `json:"git,omitempty"`
+}
+
+// GitIntegrity is what has to be true of repositories of Git: the first policy that takes
+// one counts. It takes the place of SignatureKeys.
+type GitIntegrity struct {
+	Policies []GitPolicy `json:"policies,omitempty"`
+}
+
+// GitPolicy says by whom commits have to be signed in repositories.
+type GitPolicy struct {
+	Repos []RepoPattern `json:"repos"`
+	GPG   GPGPolicy     `json:"gpg"`
+}
+
+// RepoPattern takes repositories by their URLs, or with ! takes them away.
+type RepoPattern struct {
+	URL string `json:"url"`
+}
+
+// GPGPolicy says what is to be signed, and by which keys.
+type GPGPolicy struct {
+	Mode string   `json:"mode"` // SignedNone or SignedHead
+	Keys []string `json:"keys,omitempty"`
+}
+
+// What of a repository has to be signed: nothing, or the commit or the tag that is
+// deployed.
+const (
+	SignedNone = "none"
+	SignedHead = "head"
+)
+
+// DestinationAccount is as whom objects are applied at destinations. Server and Namespace
+// are globs.
+type DestinationAccount struct {
+	Server    string `json:"server"`
+	Namespace string `json:"namespace,omitempty"`
+	// Account is the name of a service account, with its namespace and a colon before it
+	// where that isn't the destination's.
+	Account string `json:"defaultServiceAccount"`
 }
 
 // ProjectRole are rights within a project.

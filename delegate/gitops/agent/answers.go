@@ -207,6 +207,10 @@ func touched(ctx context.Context, v *reconcile.Visit, q protocol.Request) (any, 
 			return nil, fault.New(fault.Conflict, "%s %s would be put back at once, as the application's syncs heal it; change it in Git, or use force", n.Kind, n.Name)
 		}
 	}
+	hand, err := v.Hand()
+	if err != nil {
+		return nil, err
+	}
 	for i, n := range nodes {
 		o, err := look.Get(ctx, v.Cluster, n)
 		if err == nil && o == nil {
@@ -221,11 +225,11 @@ func touched(ctx context.Context, v *reconcile.Visit, q protocol.Request) (any, 
 		if err == nil {
 			switch q.Kind {
 			case protocol.RequestAction:
-				err = look.Act(ctx, look.Acting{Cluster: v.Cluster, Scripts: v.Scripts(), Allowed: v.Allowed, Now: q.At}, o, *q.Touch)
+				err = look.Act(ctx, look.Acting{Cluster: hand, Scripts: v.Scripts(), Allowed: v.Allowed, Now: q.At}, o, *q.Touch)
 			case protocol.RequestPatch:
-				err = look.Patch(ctx, v.Cluster, o, *q.Touch)
+				err = look.Patch(ctx, hand, o, *q.Touch)
 			case protocol.RequestDeleteObject:
-				err = look.Delete(ctx, v.Cluster, o, *q.Touch)
+				err = look.Delete(ctx, hand, o, *q.Touch)
 			default:
 				err = fault.New(fault.Unsupported, "nothing is done by %s", q.Kind)
 			}

@@ -37,6 +37,8 @@ type Installation struct {
 	Within    []string // the only namespaces that it may look into; none: the whole cluster
 	Rules     []Rule   // what it may do there; none: make, change and delete everything
 	Replicas  int
+	// Impersonate lets it act as service accounts there, as projects name them.
+	Impersonate bool
 }
 
 // Rule is one of a Kubernetes role.
@@ -144,6 +146,9 @@ func (i *Installation) values() map[string]any {
 	}
 	if len(i.Rules) > 0 {
 		of["rules"] = i.Rules
+	}
+	if i.Impersonate {
+		of["impersonate"] = true
 	}
 	out := map[string]any{
 		"server": i.Server, "name": i.Agent.ID, "tokenSecret": i.Release(), "capacity": 0, "replicas": i.Replicas, "gitops": of,

@@ -57,7 +57,7 @@ func TestValues(t *testing.T) {
 	}{
 		{Installation{Agent: ref.Ref{ID: "EU_1$"}, Server: "https://a", Version: "v1.2.3"}, "capacity: 0\ngitops:\n  agent: account.EU_1$\nimage:\n  tag: 1.2.3\nname: EU_1$\nreplicas: 0\nserver: https://a\ntokenSecret: slipway-gitops-eu-1\n"},
 		{Installation{Agent: ref.Ref{Scope: ref.Scope{Org: "o"}, ID: "a"}, Server: "http://a", Image: "localhost:5000/slipway", Version: "abcdef"}, "capacity: 0\ngitops:\n  agent: org.a\n  org: o\nimage:\n  repository: localhost:5000/slipway\ninsecure: true\nname: a\nreplicas: 0\nserver: http://a\ntokenSecret: slipway-gitops-a\n"},
-		{Installation{Agent: ref.Ref{Scope: ref.Scope{Org: "o", Project: "p"}, ID: "a"}, Server: "https://a", Image: "localhost:5000/slipway:2", Within: []string{"x"}}, "capacity: 0\ngitops:\n  agent: a\n  namespaces:\n  - x\n  org: o\n  project: p\nimage:\n  repository: localhost:5000/slipway\n  tag: \"2\"\nname: a\nreplicas: 0\nserver: https://a\ntokenSecret: slipway-gitops-a\n"},
+		{Installation{Agent: ref.Ref{Scope: ref.Scope{Org: "o", Project: "p"}, ID: "a"}, Server: "https://a", Image: "localhost:5000/slipway:2", Within: []string{"x"}, Impersonate: true}, "capacity: 0\ngitops:\n  agent: a\n  impersonate: true\n  namespaces:\n  - x\n  org: o\n  project: p\nimage:\n  repository: localhost:5000/slipway\n  tag: \"2\"\nname: a\nreplicas: 0\nserver: https://a\ntokenSecret: slipway-gitops-a\n"},
 	} {
 		got, err := tt.i.Values()
 		if err != nil {

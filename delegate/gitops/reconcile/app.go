@@ -97,6 +97,9 @@ func (a *app) step(ctx context.Context, loops *sync.WaitGroup, in inputs, docs D
 	}
 	wait := a.awaits(in.remove)
 	fresh := a.doc == nil || !reflect.DeepEqual(a.doc.Spec, in.doc.Spec) || !reflect.DeepEqual(a.docs.Settings, docs.Settings)
+	if was, is := a.docs.bound(in.doc), docs.bound(in.doc); !fresh && !reflect.DeepEqual(was, is) {
+		in.refresh = true // somebody may have to sign what it has
+	}
 	if fresh {
 		a.verdicts = nil
 	}
@@ -320,6 +323,12 @@ func (a *app) look(ctx context.Context, since time.Time, hard bool) (*target, []
 		return nil, nil, err
 	}
 	if a.target != nil && !hard && slices.Equal(found.Revisions, a.target.revisions) && reflect.DeepEqual(sources, a.target.sources) && can.same(a.target.can) {
+		if err := a.bounds.signed(ctx, a.r.cfg.Sources, &a.docs.Known, sources, found.Revisions); err != nil {
+			if fault.CodeOf(err) != fault.Unavailable {
+				a.target = nil // nobody heals to what isn't to be there
+			}
+			return nil, nil, err
+		}
 		return a.target, slices.Concat(found.Conditions, a.target.notices), nil
 	}
 	t, err := a.render(ctx, sources, found.Revisions, hard)
@@ -332,6 +341,9 @@ func (a *app) look(ctx context.Context, since time.Time, hard bool) (*target, []
 // render gives the target of some revisions.
 func (a *app) render(ctx context.Context, sources []gitops.Source, revisions []string, hard bool) (*target, error) {
 	can, err := a.site.abilities(a.r.clock(), false)
+	if err == nil {
+		err = a.bounds.signed(ctx, a.r.cfg.Sources, &a.docs.Known, sources, revisions)
+	}
 	if err != nil {
 		return nil, err
 	}

@@ -2,13 +2,16 @@ package reconcile
 
 import (
 	"cmp"
+	"context"
 	"fmt"
 	"slices"
 	"strings"
 	"time"
 
+	"github.com/slipway-cd/slipway/delegate/gitops/source"
 	"github.com/slipway-cd/slipway/pkg/fault"
 	"github.com/slipway-cd/slipway/pkg/gitops"
+	"github.com/slipway-cd/slipway/pkg/gitops/access"
 	"github.com/slipway-cd/slipway/pkg/gitops/object"
 	"github.com/slipway-cd/slipway/pkg/gitops/rules"
 	"github.com/slipway-cd/slipway/pkg/gitops/window"
@@ -21,6 +24,9 @@ type bounds struct {
 	windows []*window.Window          // those that apply to the application
 	orphans *gitops.OrphanedResources // nil: nobody looks for them
 	at      Cluster
+	project string // as the application names it
+	account string // the user as whom objects are changed; empty: the agent
+	nobody  error  // why there is none
 }
 
 // bounds reads the project of an application.
@@ -29,7 +35,7 @@ func (d *Documents) bounds(doc *gitops.Application, c Cluster) (*bounds, error) 
 	if err != nil {
 		return nil, err
 	}
-	b := &bounds{at: c, orphans: p.Spec.OrphanedResources, cluster: rules.Cluster{Server: c.Server, Name: c.Name, Own: c.Project != "" && c.Project == p.Meta.Name}}
+	b := &bounds{at: c, project: doc.Spec.Project, orphans: p.Spec.OrphanedResources, cluster: rules.Cluster{Server: c.Server, Name: c.Name, Own: c.Project != "" && c.Project == p.Meta.Name}}
 	if b.rules, err = rules.Read(*p); err != nil {
 		return nil, fault.Wrap(err, "project %s", p.Meta.Name)
 	}
@@ -40,6 +46,17 @@ func (d *Documents) bounds(doc *gitops.Application, c Cluster) (*bounds, error) 
 			return nil, fault.Wrap(err, "project %s: syncWindows[%d]", p.Meta.Name, i)
 		}
 		all = append(all, one)
+	}
+	if d.Settings.Accounts {
+		in, name := b.rules.Account(c.Server, doc.Spec.Destination.Namespace)
+		switch {
+		case name != "" && in != "":
+			b.account = "system:serviceaccount:" + in + ":" + name
+		case name != "":
+			b.nobody = fault.New(fault.Invalid, "the project %s has the account %s for its destination, and neither of them says in which namespace that is", p.Meta.Name, name)
+		case !d.Settings.OwnWithout:
+			b.nobody = fault.New(fault.Invalid, "the project %s has no account for the namespace %q of the cluster %s among its destinationServiceAccounts", p.Meta.Name, doc.Spec.Destination.Namespace, c.Server)
+		}
 	}
 	b.windows = window.Of(all, doc.Meta.Name, gitops.Destination{Server: c.Server, Name: c.Name, Namespace: doc.Spec.Destination.Namespace})
 	return b, nil
@@ -61,6 +78,21 @@ func (b *bounds) application(doc *gitops.Application) error {
 		}
 	}
 	return b.rules.Destination(b.cluster, doc.Spec.Destination.Namespace)
+}
+
+// signed says why the application may not be at some revisions, as somebody has to sign
+// them; nil: it may.
+func (b *bounds) signed(ctx context.Context, from *source.Sources, known *access.Known, sources []gitops.Source, revisions []string) error {
+	for i := range sources {
+		by, err := b.rules.Signers(sources[i].RepoURL)
+		if err == nil && len(by) > 0 {
+			err = from.Signed(ctx, b.project, &sources[i], known, revisions[i], by)
+		}
+		if err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 // object says why the application may not have an object; empty: it may.

@@ -772,6 +772,77 @@ func TestAProjectBoundsItsApplications(t *testing.T) {
 		t.Fatal(err)
 	}
 	w.synced("web", first)
+
+	// What is applied is applied as the account that the project has for it.
+	account := gitops.DestinationAccount{Server: InClusterServer, Namespace: w.namespace, Account: "deployer"}
+	spec.SyncWindows, spec.DestinationServiceAccounts = nil, []gitops.DestinationAccount{{Server: "https://other", Account: "ops:anybody"}}
+	w.docs.Settings.Accounts = true
+	project()
+	w.save(w.app("web", func(s *gitops.ApplicationSpec) { s.Project = "team" }))
+	second := w.git.Commit(map[string]string{"web/a.yaml": configMap("a", "two"), "web/role.yaml": ""})
+	fails := func(phase gitops.OperationPhase, text string) {
+		t.Helper()
+		if err := w.Sync(Key{Name: "web"}, "", gitops.Operation{}); err != nil {
+			t.Fatal(err)
+		}
+		w.until("web", "refused for "+text, func(s gitops.ApplicationStatus) bool {
+			o := s.OperationState
+			return o != nil && o.Phase == phase && strings.Contains(o.Message+w.results(s), text)
+		})
+		if w.data("a", "a") != "one" {
+			t.Fatalf("a was applied though %s", text)
+		}
+	}
+	fails(gitops.OperationError, "has no account for the namespace")
+	spec.DestinationServiceAccounts = append(spec.DestinationServiceAccounts, account)
+	project()
+	w.save(w.docs.Applications...)
+	fails(gitops.OperationFailed, `User "system:serviceaccount:`+w.namespace+`:deployer" cannot`)
+	for _, doc := range []string{
+		`{"apiVersion":"rbac.authorization.k8s.io/v1","kind":"Role","metadata":{"name":"deployer"},"rules":[{"apiGroups":[""],"resources":["configmaps"],"verbs":["get","create","patch"]}]}`,
+		`{"apiVersion":"rbac.authorization.k8s.io/v1","kind":"RoleBinding","metadata":{"name":"deployer"},"subjects":[{"kind":"ServiceAccount","name":"deployer"}],"roleRef":{"apiGroup":"rbac.authorization.k8s.io","kind":"Role","name":"deployer"}}`,
+	} {
+		o := &unstructured.Unstructured{}
+		if err := o.UnmarshalJSON([]byte(doc)); err != nil {
+			t.Fatal(err)
+		}
+		o.SetNamespace(w.namespace)
+		if _, err := w.cluster.Create(t.Context(), o, "test"); err != nil {
+			t.Fatal(err)
+		}
+	}
+	w.until("web", "synced as the account", func(s gitops.ApplicationStatus) bool {
+		if o := s.OperationState; o != nil && o.Phase.Ended() && o.Phase != gitops.OperationSucceeded { // the cluster hears of roles later
+			_ = w.Sync(Key{Name: "web"}, "", gitops.Operation{})
+		}
+		return s.OperationState != nil && s.OperationState.Phase == gitops.OperationSucceeded && s.OperationState.SyncResult.Revision == second
+	})
+	if w.data("a", "a") != "two" {
+		t.Error("it wasn't applied as the account")
+	}
+
+	// What nobody has signed is neither synced nor healed.
+	spec.SignatureKeys = []gitops.SignatureKey{{KeyID: "4AEE18F83AFDEB23"}}
+	project()
+	w.save(w.app("web", automated, func(s *gitops.ApplicationSpec) { s.Project = "team" }))
+	w.until("web", "unsigned", func(s gitops.ApplicationStatus) bool {
+		return slices.ContainsFunc(s.Conditions, func(c gitops.Condition) bool {
+			return c.Type == gitops.ConditionComparisonError && strings.Contains(c.Message, second) && strings.Contains(c.Message, "it isn't signed")
+		})
+	})
+	w.edit("a", `{"data":{"a":"one"}}`)
+	fails(gitops.OperationError, "it isn't signed")
+}
+
+// results are what a sync says of its objects.
+func (w *world) results(s gitops.ApplicationStatus) string {
+	var out strings.Builder
+	if s.OperationState != nil && s.OperationState.SyncResult != nil {
+		for _, r := range s.OperationState.SyncResult.Resources {
+			out.WriteString(r.Message + "\n")
+		}
+	}
+	return out.String()
 }
 
 // TestIgnoredDifferences: they are no drift, and a sync leaves them only if it is to.

@@ -27,6 +27,9 @@ func (a *app) begin(ctx context.Context, o gitops.Operation, heal bool) {
 	run := &run{Operation: o, Heal: heal}
 	a.begins(o, now)
 	t, err := a.targetOf(ctx, run)
+	if err == nil {
+		_, err = a.site.hand(a.bounds)
+	}
 	if why := a.bounds.blocked(window.Asked{Manual: !o.InitiatedBy.Automated}, now); why != "" {
 		err = fault.New(fault.Conflict, "%s", why)
 	}
@@ -36,6 +39,9 @@ func (a *app) begin(ctx context.Context, o gitops.Operation, heal bool) {
 				err = refused
 			}
 		}
+	}
+	if err == nil { // the project may be another one than when it was rendered
+		err = a.bounds.signed(ctx, a.r.cfg.Sources, &a.docs.Known, t.sources, t.revisions)
 	}
 	if err == nil {
 		run.Sources, run.Revisions, run.Key = t.sources, t.revisions, t.key

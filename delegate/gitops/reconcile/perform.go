@@ -24,6 +24,7 @@ import (
 // performer does the actions of one step of a sync.
 type performer struct {
 	app     *app
+	hand    *applying.Cluster // by which objects are changed
 	run     *run
 	target  *target
 	options syncing.Options
@@ -37,14 +38,18 @@ func (a *app) perform(ctx context.Context, run *run, t *target, actions []syncin
 	if a.rec.Inventory == nil {
 		a.rec.Inventory = inventory{}
 	}
-	p := &performer{app: a, run: run, target: t, options: a.options(run), inventory: a.rec.Inventory}
+	hand, nobody := a.site.hand(a.bounds)
+	p := &performer{app: a, hand: hand, run: run, target: t, options: a.options(run), inventory: a.rec.Inventory}
 	results := make([]syncing.Result, len(actions))
 	done := make([]bool, len(actions))
 	var g errgroup.Group
 	g.SetLimit(atOnce)
 	for i, action := range actions {
 		g.Go(func() error {
-			r, err := p.do(ctx, action.Verb, run.State.Tasks[action.Task])
+			r, err := syncing.Result{}, nobody
+			if err == nil {
+				r, err = p.do(ctx, action.Verb, run.State.Tasks[action.Task])
+			}
 			if ctx.Err() != nil {
 				return nil // nobody knows; it is done again
 			}
@@ -113,7 +118,7 @@ func (p *performer) try(ctx context.Context, w *wanted, t syncing.Task) error {
 		body = body.DeepCopy()
 		body.SetName(t.Key.Name)
 		body.SetGenerateName("")
-		if there, err := p.app.site.cluster.Get(ctx, body); err == nil && there != nil {
+		if there, err := p.hand.Get(ctx, body); err == nil && there != nil {
 			return nil // it goes first, or is applied over what is there
 		}
 	}
@@ -124,7 +129,7 @@ func (p *performer) try(ctx context.Context, w *wanted, t syncing.Task) error {
 	if !t.Validate {
 		way.Validation = metav1.FieldValidationIgnore
 	}
-	_, err := p.app.site.cluster.Apply(ctx, body, way, io.Discard)
+	_, err := p.hand.Apply(ctx, body, way, io.Discard)
 	switch {
 	case err == nil:
 		return nil
@@ -192,7 +197,7 @@ var irreplaceable = map[string]bool{"Namespace": true, "PersistentVolume": true,
 
 // send has the server take an object, in the way that is asked for.
 func (p *performer) send(ctx context.Context, body *unstructured.Unstructured, t syncing.Task) (*unstructured.Unstructured, error) {
-	c := p.app.site.cluster
+	c := p.hand
 	force := t.Force && !irreplaceable[t.Key.Kind]
 	switch {
 	case t.Replace && force:
@@ -225,7 +230,7 @@ func (p *performer) respected(ctx context.Context, w *wanted) (*unstructured.Uns
 	if err != nil || !rules.Any(w.body) {
 		return w.body, err
 	}
-	there, err := p.app.site.cluster.Get(ctx, w.body)
+	there, err := p.hand.Get(ctx, w.body)
 	if err != nil || there == nil {
 		return w.body, err
 	}
@@ -248,7 +253,7 @@ func (p *performer) hook(w *wanted, t syncing.Task) *unstructured.Unstructured {
 
 // create makes a hook.
 func (p *performer) create(ctx context.Context, w *wanted, t syncing.Task) (syncing.Result, error) {
-	made, err := p.app.site.cluster.Create(ctx, p.hook(w, t), object.Manager)
+	made, err := p.hand.Create(ctx, p.hook(w, t), object.Manager)
 	if err != nil {
 		return syncing.Result{}, err
 	}
@@ -257,7 +262,7 @@ func (p *performer) create(ctx context.Context, w *wanted, t syncing.Task) (sync
 
 // letGo takes the finalizer of a hook, and deletes it if it is to go.
 func (p *performer) letGo(ctx context.Context, gvk schema.GroupVersionKind, t syncing.Task, remove bool) error {
-	c := p.app.site.cluster
+	c := p.hand
 	named := applying.Named(gvk, t.Key)
 	there, err := c.Get(ctx, named)
 	if isNoKind(err) || err == nil && (there == nil || t.UID != "" && string(there.GetUID()) != t.UID) {
@@ -294,7 +299,7 @@ func (p *performer) prune(ctx context.Context, gvk schema.GroupVersionKind, t sy
 		if policy == "" {
 			policy = metav1.DeletePropagationForeground
 		}
-		if _, err := p.app.site.cluster.Delete(ctx, applying.Named(gvk, t.Key), applying.Deletion{UID: o.UID, Propagation: policy}); err != nil {
+		if _, err := p.hand.Delete(ctx, applying.Named(gvk, t.Key), applying.Deletion{UID: o.UID, Propagation: policy}); err != nil {
 			return syncing.Result{}, err
 		}
 	}
@@ -312,7 +317,7 @@ func (p *performer) makeNamespace(ctx context.Context, t syncing.Task) (syncing.
 		o.SetLabels(s.ManagedNamespaceMetadata.Labels)
 		o.SetAnnotations(s.ManagedNamespaceMetadata.Annotations)
 	}
-	made, err := p.app.site.cluster.Apply(ctx, o, applying.Way{Manager: managerNamespace}, io.Discard)
+	made, err := p.hand.Apply(ctx, o, applying.Way{Manager: managerNamespace}, io.Discard)
 	if err != nil {
 		return syncing.Result{}, err
 	}

@@ -506,6 +506,12 @@ func (d *Documents) cluster(home *applying.Cluster, to gitops.Destination) (Clus
 	return found, nil
 }
 
+// bound is the document of an application's project; nil: there is none.
+func (d *Documents) bound(doc *gitops.Application) *gitops.Project {
+	p, _ := d.project(doc.Spec.Project) // that there is none is told elsewhere
+	return p
+}
+
 // project is the one of an application; the one that there always is bounds
 // nothing, unless a document says otherwise.
 func (d *Documents) project(name string) (*gitops.Project, error) {

@@ -196,13 +196,17 @@ func (a *app) removeObjects(ctx context.Context) (more bool, err error) {
 	if len(waves) == 0 {
 		return false, nil
 	}
+	hand, err := a.site.hand(a.bounds)
+	if err != nil {
+		return true, err
+	}
 	last := slices.Max(slices.Collect(maps.Keys(waves)))
 	var problems []error
 	for _, k := range waves[last] {
 		o, there := a.seen(k)
 		gvk := schema.GroupVersionKind{Group: k.Group, Version: a.rec.Inventory[k].Version, Kind: k.Kind}
 		if _, hook := syncing.Hooks(o.Notes); there && hook { // a sync that was cut short holds it
-			if err := (&performer{app: a}).letGo(ctx, gvk, syncing.Task{Key: k, UID: string(o.UID)}, true); err != nil {
+			if err := (&performer{app: a, hand: hand}).letGo(ctx, gvk, syncing.Task{Key: k, UID: string(o.UID)}, true); err != nil {
 				problems = append(problems, err)
 			}
 			continue
@@ -211,7 +215,7 @@ func (a *app) removeObjects(ctx context.Context) (more bool, err error) {
 			continue
 		}
 		named := applying.Named(gvk, k)
-		if _, err := a.site.cluster.Delete(ctx, named, applying.Deletion{UID: o.UID, Propagation: metav1.DeletePropagationForeground}); err != nil {
+		if _, err := hand.Delete(ctx, named, applying.Deletion{UID: o.UID, Propagation: metav1.DeletePropagationForeground}); err != nil {
 			problems = append(problems, err)
 		}
 	}

@@ -39,6 +39,9 @@ type site struct {
 	// looked into.
 	hidden map[schema.GroupKind]bool
 
+	handing sync.Mutex
+	hands   map[string]*applying.Cluster // by the user that changes objects
+
 	telling sync.Mutex // one asks at a time what the cluster can do
 	can     abilities
 	told    time.Time // when it said so
@@ -65,6 +68,29 @@ const (
 	// wantWithin is how long a cluster's objects may take to come.
 	wantWithin = 2 * time.Minute
 )
+
+// hand is how a cluster's objects are changed: as the agent, or as the account that the
+// project has for the application's destination (semantics/gitops §14).
+func (s *site) hand(b *bounds) (*applying.Cluster, error) {
+	if b.nobody != nil || b.account == "" {
+		return s.cluster, b.nobody
+	}
+	user := b.account
+	s.handing.Lock()
+	defer s.handing.Unlock()
+	if known := s.hands[user]; known != nil {
+		return known, nil
+	}
+	made, err := s.cluster.As(user)
+	if err != nil {
+		return nil, err
+	}
+	if s.hands == nil {
+		s.hands = map[string]*applying.Cluster{}
+	}
+	s.hands[user] = made
+	return made, nil
+}
 
 // answers says whether the cluster did when it was asked last.
 func (s *site) answers() bool {

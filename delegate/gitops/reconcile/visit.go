@@ -54,6 +54,14 @@ func (r *Reconciler) Visit(ctx context.Context, k Key) (*Visit, error) {
 	}
 }
 
+// Hand is how somebody changes a live object of the application: as whoever syncs it.
+func (v *Visit) Hand() (*applying.Cluster, error) {
+	if v.app.bounds == nil {
+		return nil, fault.New(fault.Conflict, "the project of application %s isn't known", v.app.key.tracked())
+	}
+	return v.app.site.hand(v.app.bounds)
+}
+
 // Scripts are those by which the application's objects are judged, and what can be
 // done to them.
 func (v *Visit) Scripts() *script.Kinds { return v.app.docs.Scripts }

@@ -14,6 +14,7 @@ import (
 	"github.com/slipway-cd/slipway/pkg/gitops"
 	"github.com/slipway-cd/slipway/pkg/gitops/access"
 	"github.com/slipway-cd/slipway/pkg/gitops/appset"
+	"github.com/slipway-cd/slipway/pkg/gitops/rules"
 )
 
 const (
@@ -141,13 +142,19 @@ func (s *Sets) decisions(ctx context.Context, docs Documents, q appset.Decisions
 // git reads a repository, with what the project of the set's applications opens it by.
 func (s *Sets) git(ctx context.Context, docs Documents, set appset.Set, q generate.GitQuestion, since time.Time) (generate.Answer, error) {
 	project := set.Spec.Template.Spec.Project
-	if strings.Contains(project, "{{") {
-		project = "" // it is many
+	many := strings.Contains(project, "{{")
+	if many {
+		project = ""
 	}
 	src := gitops.Source{RepoURL: q.RepoURL, TargetRevision: q.Revision, Path: "."}
 	at, err := s.cfg.Sources.Resolve(ctx, source.Wanted{Project: project, Sources: []gitops.Source{src}, Known: &docs.Known, Since: since})
 	if err != nil {
 		return generate.Answer{}, err
+	}
+	if !many { // else each application is looked at
+		if err := docs.signed(ctx, s.cfg.Sources, project, &src, at.Revisions[0]); err != nil {
+			return generate.Answer{}, err
+		}
 	}
 	files, err := s.cfg.Sources.Open(ctx, project, &src, &docs.Known, at.Revisions[0])
 	if err != nil {
@@ -175,6 +182,26 @@ func (s *Sets) git(ctx context.Context, docs Documents, set appset.Set, q genera
 		a.Files = append(a.Files, generate.File{Path: f.Path, Text: string(texts[i])})
 	}
 	return a, nil
+}
+
+// signed says why a set may not be made of a repository at a revision, as the project of
+// its applications has somebody sign that; nil: it may.
+func (d *Documents) signed(ctx context.Context, sources *source.Sources, project string, src *gitops.Source, revision string) error {
+	for _, p := range d.Projects {
+		if p.Meta.Name != cmp.Or(project, "default") {
+			continue
+		}
+		r, err := rules.Read(p)
+		if err != nil {
+			return fault.Wrap(err, "project %s", p.Meta.Name)
+		}
+		by, err := r.Signers(src.RepoURL)
+		if err != nil || len(by) == 0 {
+			return err
+		}
+		return sources.Signed(ctx, project, src, &d.Known, revision, by)
+	}
+	return nil
 }
 
 // hidden says whether a folder, or one that it is in, has a name that begins with a dot.

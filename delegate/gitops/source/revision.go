@@ -25,6 +25,7 @@ func isShort(revision string) bool { return shortID.MatchString(revision) }
 type picked struct {
 	Commit string
 	Notice string
+	Tag    string // the name of the tag that it is, as refs/tags/v1
 }
 
 // pick finds what a target revision means among the names of a repository
@@ -38,19 +39,19 @@ func pick(refs gitfetch.Refs, target, tagPrefix string) (picked, error) {
 		}
 		return picked{Commit: refs["HEAD"]}, nil
 	case strings.HasPrefix(target, "refs/"):
-		if refs[target] == "" {
+		if refs[target] == "" || strings.HasSuffix(target, gitfetch.TagObject) {
 			return picked{}, missing
 		}
-		return picked{Commit: refs[target]}, nil
+		return picked{Commit: refs[target], Tag: tagged(target)}, nil
 	}
 	branch, tag := refs["refs/heads/"+target], refs["refs/tags/"+target]
 	switch {
 	case branch != "" && tag != "" && branch != tag:
-		return picked{branch, `"` + target + `" is a branch and a tag with different commits; the branch counts: write refs/heads/ or refs/tags/ before it`}, nil
+		return picked{Commit: branch, Notice: `"` + target + `" is a branch and a tag with different commits; the branch counts: write refs/heads/ or refs/tags/ before it`}, nil
 	case branch != "":
 		return picked{Commit: branch}, nil
 	case tag != "":
-		return picked{Commit: tag}, nil
+		return picked{Commit: tag, Tag: "refs/tags/" + target}, nil
 	case ranges.MatchString(target):
 		return newest(refs, target, tagPrefix)
 	case isShort(target):
@@ -72,7 +73,14 @@ func newest(refs gitfetch.Refs, constraint, prefix string) (picked, error) {
 	if err != nil {
 		return picked{}, err
 	}
-	return picked{Commit: refs["refs/tags/"+prefix+best]}, nil
+	return picked{Commit: refs["refs/tags/"+prefix+best], Tag: "refs/tags/" + prefix + best}, nil
+}
+
+func tagged(ref string) string {
+	if strings.HasPrefix(ref, "refs/tags/") {
+		return ref
+	}
+	return ""
 }
 
 // highest is the highest version that a constraint allows; of equal ones the first

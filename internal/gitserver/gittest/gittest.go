@@ -106,3 +106,13 @@ func (r *Repository) Push(ref string) {
 	r.tb.Helper()
 	r.Git("push", "--quiet", "--force", "origin", "HEAD:"+ref)
 }
+
+// Object writes an object of Git, such as a commit, and gives its id.
+func (r *Repository) Object(kind, text string) string {
+	r.tb.Helper()
+	file := filepath.Join(r.tb.TempDir(), "object")
+	if err := os.WriteFile(file, []byte(text), 0o600); err != nil {
+		r.tb.Fatal(err)
+	}
+	return r.Git("hash-object", "-t", kind, "-w", file)
+}

@@ -35,7 +35,7 @@ const genericHealth = "health.generic"
 func honoured() []string {
 	return []string{
 		customizations, customizations + ".", "resource.compareoptions", "resource.exclusions", "resource.inclusions", "timeout.reconciliation", "timeout.reconciliation.jitter",
-		"cluster.inClusterEnabled", "controller.ignore.normalizer.jq.timeout", "ignore.normalizer.jq.timeout", "controller.diff.server.side",
+		"cluster.inClusterEnabled", "application.sync.impersonation.enabled", "application.sync.impersonation.enforced", "controller.ignore.normalizer.jq.timeout", "ignore.normalizer.jq.timeout", "controller.diff.server.side",
 		"applicationsetcontroller.enable.progressive.syncs", "resource.ignoreResourceUpdatesEnabled", genericHealth,
 	}
 }
@@ -90,6 +90,12 @@ func (d decoder) setting(v yamldoc.Value, key, text string, to *settings.Setting
 	case "cluster.inClusterEnabled":
 		flag(false, "")
 		to.NoHome = text == "false"
+	case "application.sync.impersonation.enabled":
+		flag(false, "")
+		to.Accounts = text == "true"
+	case "application.sync.impersonation.enforced":
+		flag(false, "")
+		to.OwnWithout = text == "false"
 	case genericHealth:
 		flag(false, "")
 		to.NoGenericHealth = text == "false"

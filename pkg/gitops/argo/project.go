@@ -66,13 +66,84 @@ func projectSpec(d decoder, v yamldoc.Value) gitops.ProjectSpec {
 			d.Fields(v, document.Keys{"warn": d.maybe(&o.Warn), "ignore": list(d, &o.Ignore, kindPattern)})
 			return o
 		}),
-		"syncWindows":      list(d, &s.SyncWindows, syncWindow),
-		"signatureKeys":    d.Refuse("keys that commits are to be signed with (signatureKeys) aren't supported"),
+		"syncWindows": list(d, &s.SyncWindows, syncWindow),
+		"signatureKeys": list(d, &s.SignatureKeys, func(d decoder, v yamldoc.Value) gitops.SignatureKey {
+			var k gitops.SignatureKey
+			d.Fields(v, document.Keys{"keyID": d.signer(&k.KeyID)})
+			d.Need(v, "keyID")
+			return k
+		}),
 		"sourceNamespaces": d.words(&s.SourceNamespaces), "permitOnlyProjectScopedClusters": d.flag(&s.PermitOnlyProjectScopedClusters),
-		"destinationServiceAccounts": d.Refuse("accounts of their own for destinations (destinationServiceAccounts) aren't supported"),
-		"sourceIntegrity":            d.Refuse("rules for signatures of sources (sourceIntegrity) aren't supported"),
+		"destinationServiceAccounts": list(d, &s.DestinationServiceAccounts, destinationAccount),
+		"sourceIntegrity": part(d, &s.SourceIntegrity, func(d decoder, v yamldoc.Value) gitops.SourceIntegrity {
+			var i gitops.SourceIntegrity
+			d.Fields(v, document.Keys{"git": part(d, &i.Git, func(d decoder, v yamldoc.Value) gitops.GitIntegrity {
+				var g gitops.GitIntegrity
+				d.Fields(v, document.Keys{"policies": list(d, &g.Policies, gitPolicy)})
+				return g
+			})})
+			return i
+		}),
 	})
+	if i := s.SourceIntegrity; len(s.SignatureKeys) > 0 && i != nil && i.Git != nil {
+		d.Warnf(document.Child(v, "signatureKeys"), otherwise, "they have no effect beside sourceIntegrity.git")
+	}
 	return s
+}
+
+// signer reads the id of a key: of its fingerprint, as of its id, the last 16 digits count.
+func (d decoder) signer(to *string) document.Rule {
+	return func(v yamldoc.Value) {
+		id := strings.ToUpper(strings.TrimPrefix(d.String(v).Value, "0x"))
+		if n := len(id); n == fingerprint {
+			id = id[n-16:]
+		}
+		if *to = id; !keyID.MatchString(id) {
+			d.Errorf(v, document.WrongValue, "found the key %q; want the 16 hexadecimal digits of its id", yamldoc.Shorten(id))
+		}
+	}
+}
+
+// fingerprint is how many hexadecimal digits a key's has.
+const fingerprint = 40
+
+func gitPolicy(d decoder, v yamldoc.Value) gitops.GitPolicy {
+	var p gitops.GitPolicy
+	d.Fields(v, document.Keys{
+		"repos": list(d, &p.Repos, func(d decoder, v yamldoc.Value) gitops.RepoPattern {
+			var r gitops.RepoPattern
+			d.Fields(v, document.Keys{"url": d.text(&r.URL)})
+			d.Need(v, "url")
+			return r
+		}),
+		"gpg": func(v yamldoc.Value) {
+			var mode yamldoc.Field[string]
+			d.Fields(v, document.Keys{
+				"mode": d.Supported(&mode, "mode", []string{gitops.SignedNone, gitops.SignedHead}, "strict"),
+				"keys": list(d, &p.GPG.Keys, func(d decoder, v yamldoc.Value) string {
+					var id string
+					d.signer(&id)(v)
+					return id
+				}),
+			})
+			d.Need(v, "mode")
+			if p.GPG.Mode = mode.Value; p.GPG.Mode == gitops.SignedHead && len(p.GPG.Keys) == 0 {
+				d.Need(v, "keys")
+			}
+		},
+	})
+	d.Need(v, "repos", "gpg")
+	return p
+}
+
+func destinationAccount(d decoder, v yamldoc.Value) gitops.DestinationAccount {
+	var a gitops.DestinationAccount
+	d.Fields(v, document.Keys{"server": d.text(&a.Server), "namespace": d.text(&a.Namespace), "defaultServiceAccount": d.text(&a.Account)})
+	d.Need(v, "server", "defaultServiceAccount")
+	if in, name, ok := strings.Cut(a.Account, ":"); strings.ContainsAny(a.Account, "*!/") || ok && (in == "" || name == "" || strings.Contains(name, ":")) {
+		d.Errorf(document.Child(v, "defaultServiceAccount"), document.WrongValue, "found %q; want the name of a service account, or its namespace and its name, as web:deployer", yamldoc.Shorten(a.Account))
+	}
+	return a
 }
 
 func role(d decoder, v yamldoc.Value) gitops.ProjectRole {

@@ -168,7 +168,7 @@ func agentSettings() []string {
 		"timeout.reconciliation", "timeout.reconciliation.jitter", "timeout.hard.reconciliation", "application.resourceTrackingMethod", "application.instanceLabelKey",
 		"installationID", "resource.customizations", "resource.customizations.", "resource.compareoptions", "resource.exclusions", "resource.inclusions",
 		"resource.sensitive.mask.annotations", "resource.ignoreResourceUpdatesEnabled", "kustomize.enable", "kustomize.buildOptions", "helm.enable",
-		"helm.valuesFileSchemes", "jsonnet.enable", "cluster.inClusterEnabled", "application.sync.impersonation.enabled", "webhook.refresh.jitter",
+		"helm.valuesFileSchemes", "jsonnet.enable", "cluster.inClusterEnabled", "application.sync.impersonation.enabled", "application.sync.impersonation.enforced", "webhook.refresh.jitter",
 		"webhook.refresh.jitter.threshold", "controller.self.heal.timeout.seconds", "controller.self.heal.backoff.timeout.seconds", "controller.self.heal.backoff.factor",
 		"controller.self.heal.backoff.cap.seconds", "controller.sync.timeout.seconds", "controller.sync.wave.delay.seconds", "controller.diff.server.side",
 		"application.namespaces", "applicationsetcontroller.namespaces", "applicationsetcontroller.policy", "applicationsetcontroller.enable.progressive.syncs",

@@ -24,6 +24,14 @@ type Rules struct {
 	sources      []pattern
 	destinations []destination
 	namespaces   []func(string) bool
+	signed       []signed
+	accounts     []destination // as spec.DestinationServiceAccounts
+}
+
+// signed is a policy of who has to sign what is deployed from some repositories.
+type signed struct {
+	repos []pattern
+	keys  []string // none: nobody
 }
 
 // pattern is a glob; one with ! takes away what it matches.
@@ -76,6 +84,23 @@ func Read(p gitops.Project) (*Rules, error) {
 	if err := kinds(p.Spec); err != nil {
 		return nil, err
 	}
+	if err := r.readSigned(); err != nil {
+		return nil, err
+	}
+	for i, a := range p.Spec.DestinationServiceAccounts {
+		var row destination
+		for _, part := range []struct {
+			name, text string
+			into       *pattern
+		}{{"server", a.Server, &row.server}, {"namespace", a.Namespace, &row.namespace}} {
+			g, err := glob.Compile(part.text)
+			if err != nil {
+				return nil, fault.New(fault.Invalid, "destinationServiceAccounts[%d].%s: %q isn't a pattern: %w", i, part.name, part.text, err)
+			}
+			*part.into = pattern{Pattern: g}
+		}
+		r.accounts = append(r.accounts, row)
+	}
 	for i, text := range p.Spec.SourceNamespaces {
 		match, err := namespaced(text)
 		if err != nil {
@@ -84,6 +109,83 @@ func Read(p gitops.Project) (*Rules, error) {
 		r.namespaces = append(r.namespaces, match)
 	}
 	return r, nil
+}
+
+// readSigned reads who has to sign what is deployed.
+func (r *Rules) readSigned() error {
+	if i := r.spec.SourceIntegrity; i == nil || i.Git == nil {
+		var keys []string
+		for _, k := range r.spec.SignatureKeys {
+			keys = append(keys, k.KeyID)
+		}
+		if len(keys) > 0 {
+			r.signed = []signed{{repos: []pattern{{Pattern: glob.MustCompile("*")}}, keys: keys}}
+		}
+		return nil
+	}
+	for i, p := range r.spec.SourceIntegrity.Git.Policies {
+		one := signed{keys: p.GPG.Keys}
+		if p.GPG.Mode == gitops.SignedNone {
+			one.keys = nil
+		}
+		for j, repo := range p.Repos {
+			bare, deny := strings.CutPrefix(repo.URL, "!")
+			if url, err := gitops.NormalURL(bare); err == nil && !strings.ContainsAny(bare, "{}[]?\\") {
+				bare = url
+			}
+			g, err := glob.Compile(bare) // a * goes over slashes, as Argo CD has it
+			if err != nil {
+				return fault.New(fault.Invalid, "sourceIntegrity.git.policies[%d].repos[%d].url: %q isn't a pattern: %w", i, j, repo.URL, err)
+			}
+			one.repos = append(one.repos, pattern{g, deny})
+		}
+		r.signed = append(r.signed, one)
+	}
+	return nil
+}
+
+// Signers are the keys of which one has to have signed what is deployed from a
+// repository; none: nobody has to. The first policy that takes the repository counts.
+func (r *Rules) Signers(repoURL string) ([]string, error) {
+	if len(r.signed) == 0 {
+		return nil, nil
+	}
+	url, err := gitops.NormalURL(repoURL)
+	if err != nil {
+		return nil, err
+	}
+	for _, p := range r.signed {
+		taken := false
+		for _, repo := range p.repos {
+			if !repo.Match(url) {
+				continue
+			}
+			if taken = !repo.deny; repo.deny {
+				break
+			}
+		}
+		if taken {
+			return p.keys, nil
+		}
+	}
+	return nil, nil
+}
+
+// Account is as which service account objects are applied at a destination: the first row
+// that takes it says so. Without a namespace of its own the account is in the
+// destination's. Both are empty where no row does.
+func (r *Rules) Account(server, namespace string) (in, name string) {
+	for i, row := range r.accounts {
+		if !row.server.Match(server) || !row.namespace.Match(namespace) {
+			continue
+		}
+		account := r.spec.DestinationServiceAccounts[i].Account
+		if in, name, ok := strings.Cut(account, ":"); ok {
+			return in, name
+		}
+		return namespace, account
+	}
+	return "", ""
 }
 
 // kinds checks the patterns of kinds.

@@ -171,3 +171,56 @@ func TestIgnored(t *testing.T) {
 		t.Error("a pattern that is none is taken")
 	}
 }
+
+func TestSigners(t *testing.T) {
+	t.Parallel()
+	policy := func(mode, key string, urls ...string) gitops.GitPolicy {
+		p := gitops.GitPolicy{GPG: gitops.GPGPolicy{Mode: mode, Keys: []string{key}}}
+		for _, u := range urls {
+			p.Repos = append(p.Repos, gitops.RepoPattern{URL: u})
+		}
+		return p
+	}
+	old := []gitops.SignatureKey{{KeyID: "A"}, {KeyID: "B"}}
+	rules := &gitops.SourceIntegrity{Git: &gitops.GitIntegrity{Policies: []gitops.GitPolicy{
+		policy(gitops.SignedHead, "C", "https://git.example.com/team/*", "!https://git.example.com/team/open.git"),
+		policy(gitops.SignedNone, "D", "https://git.example.com/**/open"),
+		policy(gitops.SignedHead, "E", "ssh://*"),
+	}}}
+	for name, tt := range map[string]struct {
+		spec      gitops.ProjectSpec
+		url, want string
+	}{
+		"nobody":              {gitops.ProjectSpec{}, "https://git.example.com/a", ""},
+		"any repository":      {gitops.ProjectSpec{SignatureKeys: old}, "https://git.example.com/team/app.git", "A B"},
+		"an empty rule":       {gitops.ProjectSpec{SignatureKeys: old, SourceIntegrity: &gitops.SourceIntegrity{}}, "https://git.example.com/a", "A B"},
+		"a policy":            {gitops.ProjectSpec{SourceIntegrity: rules, SignatureKeys: old}, "https://GIT.example.com/team/deep/app.git", "C"},
+		"taken away":          {gitops.ProjectSpec{SourceIntegrity: rules}, "https://git.example.com/team/open", ""},
+		"a later one":         {gitops.ProjectSpec{SourceIntegrity: rules}, "git@git.example.com:team/app.git", "E"},
+		"no policy takes it":  {gitops.ProjectSpec{SourceIntegrity: rules, SignatureKeys: old}, "https://other.example.com/app", ""},
+		"everything, by name": {gitops.ProjectSpec{SourceIntegrity: &gitops.SourceIntegrity{Git: &gitops.GitIntegrity{Policies: []gitops.GitPolicy{policy(gitops.SignedHead, "F", "*")}}}}, "https://h/a/b", "F"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			got, err := read(t, tt.spec).Signers(tt.url)
+			if err != nil || strings.Join(got, " ") != tt.want {
+				t.Errorf("it has to be signed by %v, %v; want %q", got, err, tt.want)
+			}
+		})
+	}
+}
+
+func TestAccounts(t *testing.T) {
+	t.Parallel()
+	r := read(t, gitops.ProjectSpec{DestinationServiceAccounts: []gitops.DestinationAccount{
+		{Server: "https://a", Namespace: "web-*", Account: "deployer"},
+		{Server: "https://*", Namespace: "*", Account: "ops:anybody"},
+	}})
+	for _, tt := range [][4]string{
+		{"https://a", "web-1", "web-1", "deployer"}, {"https://a", "shop", "ops", "anybody"}, {"https://b", "", "ops", "anybody"}, {"http://b", "web-1", "", ""},
+	} {
+		if in, name := r.Account(tt[0], tt[1]); in != tt[2] || name != tt[3] {
+			t.Errorf("at %s %s it is %s:%s; want %s:%s", tt[0], tt[1], in, name, tt[2], tt[3])
+		}
+	}
+}

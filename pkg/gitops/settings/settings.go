@@ -34,6 +34,9 @@ type Settings struct {
 	Poll, PollJitter *time.Duration
 	// NoHome keeps applications out of the agent's own cluster.
 	NoHome bool
+	// Accounts has objects applied as the service accounts that projects name, and with
+	// OwnWithout as the agent where a project names none.
+	Accounts, OwnWithout bool
 }
 
 // Kind is what is said of kinds by patterns of their group and their name.
