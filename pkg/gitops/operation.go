@@ -1,6 +1,7 @@
 package gitops
 
 import (
+	"strings"
 	"time"
 
 	"github.com/slipway-cd/slipway/pkg/gitops/object"
@@ -29,10 +30,32 @@ type SyncRequest struct {
 	DryRun       bool          `json:"dryRun,omitempty"`
 	SyncStrategy *SyncStrategy `json:"syncStrategy,omitempty"`
 	Resources    []object.Key  `json:"resources,omitempty"` // those alone
-	Source       *Source       `json:"source,omitempty"`
-	Sources      []Source      `json:"sources,omitempty"`
-	Manifests    []string      `json:"manifests,omitempty"`
-	SyncOptions  []string      `json:"syncOptions,omitempty"` // in place of the application's
+	// Filter chooses Resources among the application's objects when the sync begins.
+	Filter      *ObjectFilter `json:"filter,omitempty"`
+	Source      *Source       `json:"source,omitempty"`
+	Sources     []Source      `json:"sources,omitempty"`
+	Manifests   []string      `json:"manifests,omitempty"`
+	SyncOptions []string      `json:"syncOptions,omitempty"` // in place of the application's
+}
+
+// ObjectFilter takes objects of which all that it says is true. What it doesn't say is
+// empty.
+type ObjectFilter struct {
+	object.Key
+
+	Label string `json:"label,omitempty"` // key=value
+}
+
+// Takes says whether a filter takes an object with some labels.
+func (f *ObjectFilter) Takes(k object.Key, labels map[string]string) bool {
+	for _, part := range [][2]string{{f.Group, k.Group}, {f.Kind, k.Kind}, {f.Namespace, k.Namespace}, {f.Name, k.Name}} {
+		if part[0] != "" && part[0] != part[1] {
+			return false
+		}
+	}
+	key, value, _ := strings.Cut(f.Label, "=")
+	has, there := labels[key]
+	return f.Label == "" || there && has == value
 }
 
 // SyncStrategy is with hooks, as it is if nothing is said, or without.

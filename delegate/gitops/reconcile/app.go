@@ -144,7 +144,7 @@ func (a *app) step(ctx context.Context, loops *sync.WaitGroup, in inputs, docs D
 		a.r.mu.Unlock()
 		if in.back != nil {
 			a.holds(*in.back, *in.sync)
-		} else if r := in.sync.Sync; a.rec.Hold != nil && (r == nil || r.Revision == "" && r.Revisions == nil && r.Resources == nil && !r.DryRun) {
+		} else if r := in.sync.Sync; a.rec.Hold != nil && (r == nil || r.Revision == "" && r.Revisions == nil && r.Resources == nil && r.Filter == nil && !r.DryRun) {
 			a.rec.Hold = nil // somebody wants what is tracked
 		}
 		a.begin(ctx, *in.sync, false)

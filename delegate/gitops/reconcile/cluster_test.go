@@ -407,7 +407,7 @@ func TestNothingIsChangedIfAnythingIsRefused(t *testing.T) {
 func TestWhatIsAskedFor(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
-	first := w.git.Commit(map[string]string{"web/a.yaml": configMap("a", "one"), "web/b.yaml": configMap("b", "one"), "web/hook.yaml": job("hook", "none", fmt.Sprintf(hookNote, "PreSync"))})
+	first := w.git.Commit(map[string]string{"web/a.yaml": configMap("a", "one"), "web/b.yaml": strings.Replace(configMap("b", "one"), "metadata: {", "metadata: {labels: {part: b}, ", 1), "web/hook.yaml": job("hook", "none", fmt.Sprintf(hookNote, "PreSync"))})
 	w.save(w.app("web"))
 	w.start()
 	k := Key{Name: "web"}
@@ -429,6 +429,13 @@ func TestWhatIsAskedFor(t *testing.T) {
 	}
 	if s = sync("one", gitops.SyncRequest{Resources: []object.Key{{Kind: "ConfigMap", Namespace: w.namespace, Name: "b"}}}); w.data("a", "a") != "" || w.data("b", "a") != "one" || w.job("hook") != nil || len(s.History) > 0 {
 		t.Errorf("a sync of b came to %s; a is %q, b is %q", show(s), w.data("a", "a"), w.data("b", "a"))
+	}
+	if s = sync("none", gitops.SyncRequest{Filter: &gitops.ObjectFilter{Key: object.Key{Kind: "Secret"}}}); s.OperationState.Phase != gitops.OperationError || !strings.Contains(s.OperationState.Message, "no object of the application is one of the resourcesFilter") {
+		t.Errorf("a filter that takes nothing came to %s", show(s))
+	}
+	w.edit("b", `{"data":{"a":"theirs"}}`)
+	if s = sync("some", gitops.SyncRequest{Filter: &gitops.ObjectFilter{Key: object.Key{Kind: "ConfigMap"}, Label: "part=b"}}); w.data("a", "a") != "" || w.data("b", "a") != "one" || len(s.History) > 0 {
+		t.Errorf("a sync of what has a label came to %s; a is %q, b is %q", show(s), w.data("a", "a"), w.data("b", "a"))
 	}
 	sync("all", gitops.SyncRequest{})
 	w.synced("web", first)

@@ -40,6 +40,12 @@ func (a *app) begin(ctx context.Context, o gitops.Operation, heal bool) {
 			}
 		}
 	}
+	if f := o.Sync.Filter; err == nil && f != nil {
+		o.Sync.Filter = nil
+		if o.Sync.Resources = t.taken(f, a.extras()); len(o.Sync.Resources) == 0 {
+			err = fault.New(fault.Invalid, "no object of the application is one of the resourcesFilter")
+		}
+	}
 	if err == nil { // the project may be another one than when it was rendered
 		err = a.bounds.signed(ctx, a.r.cfg.Sources, &a.docs.Known, t.sources, t.revisions)
 	}
@@ -138,6 +144,22 @@ func (a *app) targetOf(ctx context.Context, run *run) (*target, error) {
 		return nil, err
 	}
 	return a.load(ctx, t)
+}
+
+// taken are the objects of a target, and those that it has no more, that a filter takes.
+func (t *target) taken(f *gitops.ObjectFilter, extras []object.Key) []object.Key {
+	var out []object.Key
+	for i := range t.objects {
+		if w := &t.objects[i]; !w.hook && f.Takes(w.key, w.body.GetLabels()) {
+			out = append(out, w.key)
+		}
+	}
+	for _, k := range extras {
+		if t.find(k) == nil && f.Takes(k, nil) {
+			out = append(out, k)
+		}
+	}
+	return out
 }
 
 // options are those of a run.

@@ -2,6 +2,7 @@ package gitops
 
 import (
 	"regexp"
+	"strings"
 	"time"
 
 	"github.com/slipway-cd/slipway/pkg/document"
@@ -33,6 +34,31 @@ type sync struct {
 	Healthy, Fail                   yamldoc.Field[bool]
 	Degraded                        yamldoc.Field[time.Duration]
 	Promote                         yamldoc.Field[string]
+	Filter                          objectFilter
+}
+
+// objectFilter says which objects of each application are meant.
+type objectFilter struct {
+	Group, Kind, Name, Namespace, Label yamldoc.Field[string]
+}
+
+func (f *objectFilter) decode(d *document.Decoder, v yamldoc.Value) {
+	d.Fields(v, document.Keys{"group": d.Text(&f.Group), "kind": d.Text(&f.Kind), "name": d.Text(&f.Name), "namespace": d.Text(&f.Namespace), "label": d.Text(&f.Label)})
+}
+
+// filter is the same for an agent; nil: all objects are meant.
+func (f *objectFilter) filter() *gitops.ObjectFilter {
+	out := gitops.ObjectFilter{
+		Key:   object.Key{Group: step.Text(f.Group), Kind: step.Text(f.Kind), Name: step.Text(f.Name), Namespace: step.Text(f.Namespace)},
+		Label: step.Text(f.Label),
+	}
+	if key, value, ok := strings.Cut(out.Label, ":"); ok && !strings.Contains(out.Label, "=") {
+		out.Label = key + "=" + value
+	}
+	if out == (gitops.ObjectFilter{}) {
+		return nil
+	}
+	return &out
 }
 
 func decodeSync(d *document.Decoder, v yamldoc.Value) step.Spec {
@@ -45,7 +71,7 @@ func decodeSync(d *document.Decoder, v yamldoc.Value) step.Spec {
 		"syncOptions":                func(v yamldoc.Value) { s.Options.decode(d, v) },
 		"retryStrategy":              func(v yamldoc.Value) { s.Retry.decode(d, v) },
 		"retry":                      d.Idle("how often a sync is tried again is said by retryStrategy", d.Flag(nil)),
-		"resourcesFilter":            d.Refuse("resources are named by the resourcesSelector of an application; a filter of them (resourcesFilter) isn't supported"),
+		"resourcesFilter":            func(v yamldoc.Value) { s.Filter.decode(d, v) },
 		"waitTillHealthy":            d.Flag(&s.Healthy),
 		"failOnTimeout":              d.Flag(&s.Fail),
 		"degradedStateTimeout":       func(v yamldoc.Value) { s.degraded(d, v) },
@@ -54,6 +80,13 @@ func decodeSync(d *document.Decoder, v yamldoc.Value) step.Spec {
 		"delegateSelectors":          d.Words(nil), // the plan's
 	}))
 	s.Choice.one(d, v)
+	if filter := v.Node.Get("resourcesFilter"); !document.Neutral(filter) {
+		for i := range s.Choice.Named {
+			if len(s.Choice.Named[i].Resources) > 0 {
+				d.Errorf(document.Child(v, "resourcesFilter"), document.Ambiguous, "found resourcesFilter and the resourcesSelector of %s; want only one of them", s.Choice.Named[i].Name.Value)
+			}
+		}
+	}
 	aboutHealth(d, v, "failOnTimeout", "degradedStateTimeout")
 	return s
 }
@@ -229,7 +262,7 @@ func (c *choice) chosen() errand.Choice {
 
 // Start has a delegate ask for the syncs.
 func (s *sync) Start(in step.In) (step.Action, error) {
-	request := &gitops.SyncRequest{Prune: s.Prune.Value, DryRun: s.DryRun.Value, SyncOptions: s.Options.list()}
+	request := &gitops.SyncRequest{Prune: s.Prune.Value, DryRun: s.DryRun.Value, SyncOptions: s.Options.list(), Filter: s.Filter.filter()}
 	force := &gitops.SyncStrategyForce{Force: s.Force.Value}
 	switch {
 	case s.ApplyOnly.Value:
