@@ -90,7 +90,7 @@ func root(a *app) *cobra.Command {
 	)
 	c.AddCommand(
 		applyCommand(a), lintCommand(a), convertCommand(a), schemaCommand(a), getCommand(a), describeCommand(a), deleteCommand(a), editCommand(a), filesCommand(a), templateCommand(a), connectorCommand(a), policyCommand(a),
-		planCommand(a), runCommand(a), inputsCommand(a), executionsCommand(a), logsCommand(a), approveCommand(a), rejectCommand(a), linkCommand(a),
+		planCommand(a), runCommand(a), inputsCommand(a), executionsCommand(a), logsCommand(a), approveCommand(a), rejectCommand(a), linkCommand(a), attestCommand(a),
 		interveneCommand(a), abortCommand(a), pauseCommand(a), resumeCommand(a), markCommand(a), retryCommand(a), rollbackCommand(a), triggerCommand(a), freezeCommand(a), instancesCommand(a), provisionerCommand(a), gitOpsCommand(a), artifactsCommand(a),
 		serveCommand(a), delegateCommand(a), delegatesCommand(a), tokenCommand(a), settingCommand(a), userCommand(a), canICommand(a), oidcCommand(a), auditCommand(a), doctorCommand(a), eventCommand(a), costCommand(a), deployCommand(a), loginCommand(a), consoleCommand(a), versionCommand(a),
 	)

@@ -4,6 +4,8 @@ import (
 	"context"
 	"fmt"
 	"io"
+	"maps"
+	"slices"
 	"strings"
 	"time"
 
@@ -83,6 +85,19 @@ func walk(n *execution.TreeNode, visit func(*execution.TreeNode)) {
 	}
 }
 
+// facts shows what an answer is bound to beside the question.
+func (d *decider) facts(a *plan.Approval) {
+	for _, name := range slices.Sorted(maps.Keys(a.Facts)) {
+		fmt.Fprintf(d.err, "  %s: %s\n", name, a.Facts[name])
+	}
+	for _, what := range a.Changed {
+		fmt.Fprintf(d.err, "  asked anew, because %s\n", what)
+	}
+	if a.Digest != "" {
+		fmt.Fprintf(d.err, "  digest %s\n", short(a.Digest))
+	}
+}
+
 // answerApproval answers an approval, bound to what is shown here.
 func (d *decider) answerApproval(ctx context.Context, client *apiclient.Client, args []string, answer api.ApprovalAnswer) error {
 	n, err := d.waiting(ctx, client, args, plan.ApprovalWaiting)
@@ -92,6 +107,7 @@ func (d *decider) answerApproval(ctx context.Context, client *apiclient.Client, 
 	if n.Approval != nil {
 		fmt.Fprintln(d.err, strings.TrimSpace(n.Approval.Message))
 		answer.Digest = n.Approval.Digest
+		d.facts(n.Approval)
 	}
 	if err := client.Answer(ctx, args[0], string(n.ID), answer); err != nil {
 		return err

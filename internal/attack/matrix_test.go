@@ -86,6 +86,8 @@ func rows() map[string]row {
 		"makeLiveTicket":                 {},
 		"answerApproval":                 {body: approval},
 		"makeApprovalLink":               {body: `{}`},
+		"listAttestations":               {},
+		"getAttestationKeys":             {},
 		"answerInputs":                   {body: `{}`},
 		"intervene":                      {body: `{"action":"Retry"}`},
 		"readLog":                        {},

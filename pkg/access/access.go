@@ -90,6 +90,8 @@ type Grant struct {
 	ExpiresAt time.Time
 	// Principal is whose it is; none: nobody's.
 	Principal store.EntityKey
+	// Login is how the bearer has logged in, if it comes of that.
+	Login store.LoggedIn
 }
 
 // Mint makes a token: the record to keep, and the text that only its bearer
@@ -99,7 +101,7 @@ func Mint(g Grant, now time.Time) (store.AccessToken, string) {
 	text := strings.Join([]string{prefix(g.Kind, g.Principal), g.Scope.Account, id, rand.Text()}, ".")
 	return store.AccessToken{
 		ID: id, Hash: digest(text), Kind: g.Kind, Scope: g.Scope, Name: g.Name, Actor: g.Actor, CreatedAt: now, Binding: g.Binding,
-		Of: g.Of, ExpiresAt: g.ExpiresAt, Principal: g.Principal,
+		Of: g.Of, ExpiresAt: g.ExpiresAt, Principal: g.Principal, Login: g.Login,
 	}, text
 }
 

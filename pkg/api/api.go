@@ -90,6 +90,7 @@ func New(cfg Config) *Server {
 	waiting(s)
 	s.nodes()
 	s.approvalLinks()
+	attestations(s)
 	s.watching()
 	hints(s)
 	s.delegates()

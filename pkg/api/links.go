@@ -87,6 +87,8 @@ type linkedApproval struct {
 	ExpiresAt time.Time            `json:"expiresAt"`
 	Inputs    []plan.ApprovalInput `json:"inputs" nullable:"false"`
 	Values    map[string]string    `json:"values" doc:"The inputs as they are now, by name"`
+	Digest    string               `json:"digest" doc:"Of what is asked, which the answer is bound to"`
+	Facts     plan.Facts           `json:"facts,omitempty" doc:"What the execution deploys where, as far as it is known"`
 }
 
 func (s *steering) readLink(ctx context.Context, in *OfLink) (*struct{ Body linkedApproval }, error) {
@@ -97,6 +99,7 @@ func (s *steering) readLink(ctx context.Context, in *OfLink) (*struct{ Body link
 	return &struct{ Body linkedApproval }{linkedApproval{
 		Pipeline: l.Execution.Name, Execution: l.Execution.ID, Node: l.Node, Message: l.Approval.Message,
 		Approver: l.Link.Approver, ExpiresAt: l.Link.Expires, Inputs: list(l.Approval.Inputs), Values: l.Approval.Values(),
+		Digest: l.Approval.Digest, Facts: l.Approval.Facts,
 	}}, nil
 }
 

@@ -311,6 +311,7 @@ func (s *logins) mintFor(ctx context.Context, who login.Person, kind store.Token
 	}
 	g := access.Grant{
 		Kind: kind, Scope: scope, Name: who.Provider.Name, Actor: access.ActorOf(who.User), Principal: who.User, ExpiresAt: s.Now().Add(last),
+		Login: store.LoggedIn{Provider: who.Provider.ID, AMR: who.AMR},
 	}
 	if kind == store.TokenSession {
 		if g.ID, err = s.freeSession(ctx, g.Scope.Account); err != nil {

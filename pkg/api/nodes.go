@@ -8,9 +8,11 @@ import (
 
 	"github.com/slipway-cd/slipway/pkg/access/action"
 	"github.com/slipway-cd/slipway/pkg/access/right"
+	"github.com/slipway-cd/slipway/pkg/attest"
 	"github.com/slipway-cd/slipway/pkg/execution"
 	"github.com/slipway-cd/slipway/pkg/launch"
 	"github.com/slipway-cd/slipway/pkg/plan"
+	"github.com/slipway-cd/slipway/pkg/store"
 )
 
 // OfNode names a node of an execution in the path.
@@ -107,7 +109,7 @@ type ApprovalAnswer struct {
 	Action   string            `json:"action" enum:"APPROVE,REJECT"`
 	Comments string            `json:"comments,omitempty" maxLength:"4096"`
 	Inputs   map[string]string `json:"inputs,omitempty" doc:"Values of the approver's inputs by name"`
-	Digest   string            `json:"digest,omitempty" doc:"Of what was shown; without it, what is asked now is meant"`
+	Digest   string            `json:"digest,omitempty" doc:"Of what was shown; without it, what was asked at first is meant, and an answer is refused if that has changed"`
 }
 
 func (s *steering) answerApproval(ctx context.Context, in *struct {
@@ -138,7 +140,17 @@ func (s *steering) approve(ctx context.Context, in OfExecution, node plan.NodeID
 	}
 	return nil, s.Executions.Approve(ctx, in.ID, node, execution.ApprovalAnswer{
 		Action: a.Action, Comments: a.Comments, Inputs: a.Inputs, Digest: a.Digest, By: author(ctx), Mail: mail, Outside: !seen.Allowed,
+		Principal: asker(ctx).As().Principal, Login: provedBy(caller(ctx)),
 	})
+}
+
+// provedBy is how it was proved who answers.
+func provedBy(t store.AccessToken) attest.Login {
+	method := "token"
+	if t.Kind == store.TokenSession {
+		method = "session"
+	}
+	return attest.Login{Method: method, Provider: t.Login.Provider, AMR: t.Login.AMR}
 }
 
 func (s *steering) answerCallback(ctx context.Context, in *struct {

@@ -114,7 +114,7 @@ func (s *sessions) open(ctx context.Context, of store.AccessToken, origin string
 		return nil, err
 	}
 	t, text := access.Mint(access.Grant{
-		Kind: store.TokenSession, ID: id, Scope: of.Scope, Name: of.Name, Actor: of.Actor, Of: of.ID, Principal: of.Principal, ExpiresAt: s.Now().Add(set.Session()),
+		Kind: store.TokenSession, ID: id, Scope: of.Scope, Name: of.Name, Actor: of.Actor, Of: of.ID, Principal: of.Principal, Login: of.Login, ExpiresAt: s.Now().Add(set.Session()),
 	}, s.Now())
 	cookie, err := cookieFor(origin, text, lasts(t))
 	if err != nil {

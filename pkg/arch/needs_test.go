@@ -24,6 +24,7 @@ func stepNeeds() map[string][]string {
 		"Provisioned":      {"pkg/provisioner/awscdk", "pkg/provisioner/cloudformation"},
 		"SSHKey":           {"pkg/step/shellscript"},
 		"Server":           {"pkg/step/ticket", "pkg/swimlane/awssam"},
+		"ServiceAccount":   {"pkg/step/harnessapproval"},
 		"UserGroup":        {"pkg/step/harnessapproval"},
 	}
 }

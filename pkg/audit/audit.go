@@ -87,6 +87,8 @@ type Record struct {
 	Before   string    `json:"before,omitempty"` // YAML or a short text; never a secret's value
 	After    string    `json:"after,omitempty"`
 	Request  string    `json:"request,omitempty"` // the API request's id
+	// Attestation is the signed statement of an approval (pkg/attest), as JSON.
+	Attestation string `json:"attestation,omitempty"`
 	Previous string    `json:"previous"`          // hash of the record before; empty for the first
 	Hash     string    `json:"hash"`
 }

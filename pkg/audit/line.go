@@ -27,6 +27,8 @@ type Line struct {
 	Before   string `json:"before,omitempty"`
 	After    string `json:"after,omitempty"`
 	Request  string `json:"request,omitempty"`
+	// Attestation is the signed statement of an approval, as JSON.
+	Attestation string `json:"attestation,omitempty"`
 	Sequence int64  `json:"sequence"`
 	Previous string `json:"previous"`
 	Hash     string `json:"hash"`
@@ -57,7 +59,7 @@ func LineOf(r Record) Line {
 	l := Line{
 		EventID: fmt.Sprintf("%s-%d", r.Scope.Account, r.Sequence), Module: "CD", Author: lineAuthor{linePrincipal{Identifier: r.Actor}},
 		Resource: lineResource{r.Kind, r.ID}, Scope: lineScope{r.Scope.Account, r.Scope.Org, r.Scope.Project}, Action: r.Action, Time: r.Time,
-		Before: r.Before, After: r.After, Request: r.Request, Sequence: r.Sequence, Previous: r.Previous, Hash: r.Hash,
+		Before: r.Before, After: r.After, Request: r.Request, Attestation: r.Attestation, Sequence: r.Sequence, Previous: r.Previous, Hash: r.Hash,
 	}
 	if _, err := mail.ParseAddress(r.Actor); err == nil {
 		l.Author.Principal.Email = r.Actor
@@ -69,7 +71,7 @@ func LineOf(r Record) Line {
 func (l Line) Record() Record {
 	return Record{
 		Sequence: l.Sequence, Time: l.Time, Actor: l.Author.Principal.Identifier, Scope: ref.Scope{Account: l.Scope.Account, Org: l.Scope.Org, Project: l.Scope.Project},
-		Action: l.Action, Kind: l.Resource.Type, ID: l.Resource.Identifier, Before: l.Before, After: l.After, Request: l.Request,
+		Action: l.Action, Kind: l.Resource.Type, ID: l.Resource.Identifier, Before: l.Before, After: l.After, Request: l.Request, Attestation: l.Attestation,
 		Previous: l.Previous, Hash: l.Hash,
 	}
 }

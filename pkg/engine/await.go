@@ -139,6 +139,9 @@ func (h *Handler) start(ctx context.Context, snap *snapshot, n *plan.Node, s pla
 		s.Status, s.Until, s.Outputs = plan.WaitStepRunning, h.Now().Add(action.Wait.Duration), action.Wait.Outputs
 	case action.Approval != nil:
 		s.Status, s.Approval = plan.ApprovalWaiting, action.Approval
+		if err := snap.bind(s.Approval); err != nil {
+			return false, err
+		}
 		if s, err = h.enrol(ctx, snap, n, s); err != nil {
 			return false, err
 		}
@@ -292,7 +295,7 @@ func (r *Reader) in(snap *snapshot, scope *resolve.Scope, n *plan.Node, t step.T
 		AWS: accounts(scope), Provisioned: func(kind task.Kind, identifier, workspace string) ([]step.Provisioned, error) {
 			return provisioned(snap, store.ProvisionerKey{Scope: snap.execution.Scope, Kind: kind, Identifier: identifier, Workspace: workspace})
 		},
-		MailServer: scope.MailServer, UserGroup: scope.UserGroup, GroupMails: scope.GroupMails,
+		MailServer: scope.MailServer, UserGroup: scope.UserGroup, ServiceAccount: scope.ServiceAccount, GroupMails: scope.GroupMails,
 		Policies: func(sets []string, input any) (policy.Judged, error) {
 			return r.policies.Named(snap.ctx, snap.asks(policy.Custom, policy.OnStep, n, attempt), sets, input)
 		},

@@ -29,7 +29,7 @@ func (s *Service) Answer(ctx context.Context, id string, node plan.NodeID, in la
 	if n == nil {
 		return fault.New(fault.NotFound, "execution %s has no node %s", id, node)
 	}
-	d := decision{node: node, by: by, action: audit.Answer, kind: "inputs"}
+	d := &decision{node: node, by: by, action: audit.Answer, kind: "inputs"}
 	return s.decide(ctx, id, d, func(_ store.Execution, st *plan.State) (bool, error) {
 		if st.Status != plan.InputWaiting || st.Answered {
 			return false, tooLate(node, st, "inputs")

@@ -19,6 +19,8 @@ type Person struct {
 	Mail string // by which groups may name him, too; empty: there is none
 	// Outside: he may not see the pipeline, and so isn't among everybody.
 	Outside bool
+	// Principal is the user or the service account; none: nobody in particular.
+	Principal store.EntityKey
 }
 
 // is says whether a text means the person. Case says nothing.
@@ -50,11 +52,14 @@ func (s *Service) named(ctx context.Context, account, name string) (Person, erro
 // (semantics/pipeline §7.7): who is in one of its groups and isn't kept from
 // it.
 func (s *Service) mayAnswer(ctx context.Context, e store.Execution, ap plan.Approval, who Person) error {
-	if ap.NotExecutor && who.is(e.Actor) {
+	if ap.NotExecutor && (who.is(e.Actor) || e.As != nil && who.Principal.Kind != "" && who.Principal == e.As.Principal) {
 		return fault.New(fault.Forbidden, "%s started the execution and may not approve it", who.Name)
 	}
 	if slices.ContainsFunc(ap.Refused, who.is) {
 		return fault.New(fault.Forbidden, "%s may not answer this approval", who.Name)
+	}
+	if who.Principal.Kind == ref.ServiceAccount {
+		return listed(e.Scope, ap, who)
 	}
 	for _, name := range ap.Groups {
 		if in, err := s.memberOf(ctx, e.Scope, name, who); in || err != nil {
@@ -62,6 +67,18 @@ func (s *Service) mayAnswer(ctx context.Context, e store.Execution, ap plan.Appr
 		}
 	}
 	return fault.New(fault.Forbidden, "%s is in none of the groups that may answer: %s", who.Name, strings.Join(ap.Groups, ", "))
+}
+
+// listed says whether a service account may answer: where the step names it, and
+// nowhere else. It is in no group.
+func listed(from ref.Scope, ap plan.Approval, who Person) error {
+	for _, name := range ap.ServiceAccounts {
+		r, err := ref.Parse(name, from)
+		if err == nil && (store.EntityKey{Scope: r.Scope, Kind: ref.ServiceAccount, ID: r.ID}) == who.Principal {
+			return nil
+		}
+	}
+	return fault.New(fault.Forbidden, "%s isn't among the serviceAccounts that may answer", who.Name)
 }
 
 // memberOf says whether a person is in a group, which is read as it is now. A

@@ -33,7 +33,7 @@ func (s *Service) Intervene(ctx context.Context, id string, node plan.NodeID, ac
 			return err
 		}
 	}
-	d := decision{node: node, by: by, action: audit.Intervene, kind: "intervention", after: string(action)}
+	d := &decision{node: node, by: by, action: audit.Intervene, kind: "intervention", after: string(action)}
 	return s.decide(ctx, id, d, func(_ store.Execution, st *plan.State) (bool, error) {
 		if st.Status != plan.InterventionWaiting || st.Outcome == nil {
 			return false, tooLate(node, st, "an intervention")
@@ -66,59 +66,6 @@ func (s *Service) inGroup(ctx context.Context, id string, node plan.NodeID) erro
 	return fault.New(fault.Invalid, "%s isn't in a step group; StepGroupRollback is for one", node)
 }
 
-// ApprovalAnswer is a person's answer to an approval.
-type ApprovalAnswer struct {
-	Action   string // APPROVE or REJECT
-	Comments string
-	Inputs   map[string]string
-	// Digest is of what was shown (plan.Approval.Digest). Empty only where the
-	// caller shows nothing, such as a script; then the current one is meant.
-	Digest string
-	By     audit.Author
-	// Mail and Outside are as in Person.
-	Mail    string
-	Outside bool
-	link    string // who made the link by which the answer comes; empty: there was none
-}
-
-// Approve counts a person's answer to a HarnessApproval step
-// (semantics/pipeline §7.7): the first rejection ends it, the minimum of
-// distinct approvers does.
-func (s *Service) Approve(ctx context.Context, id string, node plan.NodeID, a ApprovalAnswer) error {
-	return s.approve(ctx, id, node, a, func(*plan.State) error { return nil })
-}
-
-// approve counts an answer after a check.
-func (s *Service) approve(ctx context.Context, id string, node plan.NodeID, a ApprovalAnswer, check func(*plan.State) error) error {
-	if a.Action != plan.Approve && a.Action != plan.Reject {
-		return fault.New(fault.Invalid, "action is %q; want APPROVE or REJECT", a.Action)
-	}
-	d := decision{node: node, by: a.By, action: audit.Approve, kind: "approval", after: a.Comments}
-	if a.Action == plan.Reject {
-		d.action = audit.Reject
-	}
-	return s.decide(ctx, id, d, func(e store.Execution, st *plan.State) (bool, error) {
-		if err := asks(node, st); err != nil {
-			return false, err
-		}
-		if err := check(st); err != nil {
-			return false, err
-		}
-		if err := s.mayAnswer(ctx, e, *st.Approval, Person{Name: a.By.Actor, Mail: a.Mail, Outside: a.Outside}); err != nil {
-			return false, err
-		}
-		return s.count(node, st, a)
-	})
-}
-
-// asks says whether a node waits for people's approval.
-func asks(node plan.NodeID, st *plan.State) error {
-	if st.Status != plan.ApprovalWaiting || st.Approval == nil || st.Outcome != nil {
-		return tooLate(node, st, "an approval")
-	}
-	return nil
-}
-
 // tooLate is the error of a decision that nobody waits for; it says who has
 // decided, what and when.
 func tooLate(node plan.NodeID, st *plan.State, what string) error {
@@ -127,25 +74,6 @@ func tooLate(node plan.NodeID, st *plan.State, what string) error {
 		by = fmt.Sprintf(": %s has decided %s at %s", d.By, d.What, d.At.UTC().Format(time.RFC3339))
 	}
 	return fault.New(fault.Conflict, "%s is %s; it doesn't wait for %s%s", node, st.Status, what, by)
-}
-
-// count adds an answer to an approval; true when that ends it.
-func (s *Service) count(node plan.NodeID, st *plan.State, a ApprovalAnswer) (bool, error) {
-	ap := *st.Approval
-	if a.Digest != "" && a.Digest != ap.Digest {
-		return false, fault.New(fault.Conflict, "what was approved isn't what is asked: look at %s again", node)
-	}
-	inputs, err := approverInputs(ap, a)
-	if err != nil {
-		return false, err
-	}
-	ap.Activities = slices.DeleteFunc(slices.Clone(ap.Activities), func(x plan.ApprovalActivity) bool { return strings.EqualFold(x.User, a.By.Actor) })
-	ap.Activities = append(ap.Activities, plan.ApprovalActivity{
-		User: a.By.Actor, Action: a.Action, Comments: a.Comments, Inputs: inputs, At: s.Now(), Link: a.link,
-	})
-	st.Approval, st.Decided = &ap, &plan.Decided{By: a.By.Actor, What: a.Action, At: s.Now()}
-	st.Outcome, err = ap.Outcome()
-	return st.Outcome != nil, err
 }
 
 // approverInputs fills and checks what the approver entered. The next

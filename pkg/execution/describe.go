@@ -169,7 +169,7 @@ func treeOf(execution string, p *plan.Plan, n *plan.Node, states map[plan.NodeID
 func nodeOf(execution string, n *plan.Node, st plan.State) *TreeNode {
 	t := &TreeNode{
 		ID: n.ID, Kind: n.Kind, Identifier: n.Identifier, Name: n.Name, Type: n.Type, Rollback: n.InRollback(), Provisions: n.Provisions,
-		Status: st.Status, Message: st.Message, StartedAt: st.StartedAt, EndedAt: st.EndedAt, Attempt: st.Attempt, Approval: st.Approval, Decided: st.Decided, Child: st.Child,
+		Status: st.Status, Message: st.Message, StartedAt: st.StartedAt, EndedAt: st.EndedAt, Attempt: st.Attempt, Approval: asked(st.Approval), Decided: st.Decided, Child: st.Child,
 	}
 	if t.Status == "" {
 		t.Status = plan.NotStarted
@@ -183,6 +183,19 @@ func nodeOf(execution string, n *plan.Node, st plan.State) *TreeNode {
 		t.LogStream = engine.LogStream(execution, n.ID, st.Attempt)
 	}
 	return t
+}
+
+// asked is an approval as people see it: without the attestations, which are long.
+func asked(a *plan.Approval) *plan.Approval {
+	if a == nil || !slices.ContainsFunc(a.Activities, func(x plan.ApprovalActivity) bool { return x.Attestation != nil }) {
+		return a
+	}
+	out := *a
+	out.Activities = slices.Clone(a.Activities)
+	for i := range out.Activities {
+		out.Activities[i].Attestation = nil
+	}
+	return &out
 }
 
 // stepRuns says whether a step has begun and not ended.

@@ -13,6 +13,7 @@ import (
 	"sync/atomic"
 	"time"
 
+	"github.com/slipway-cd/slipway/pkg/attest"
 	"github.com/slipway-cd/slipway/pkg/audit"
 	"github.com/slipway-cd/slipway/pkg/engine"
 	"github.com/slipway-cd/slipway/pkg/entity"
@@ -33,7 +34,9 @@ type Config struct {
 	Types  entity.Types // of documents
 	Steps  step.Types
 	Secret *secret.Keeper
-	Now    func() time.Time
+	// Sign signs the digests of attestations of approvals; nil: none are made.
+	Sign attest.Sign
+	Now  func() time.Time
 }
 
 // Service holds the use cases of people.
@@ -211,11 +214,13 @@ type decision struct {
 	action audit.Action
 	kind   string // of the audit record
 	after  string
+	// attestation is that of an approval, once it was edited.
+	attestation string
 }
 
 // decide edits one waiting node and records who did, in one conditional
 // write, then answers its wait if edit says so.
-func (s *Service) decide(ctx context.Context, id string, d decision, edit func(store.Execution, *plan.State) (answer bool, err error)) error {
+func (s *Service) decide(ctx context.Context, id string, d *decision, edit func(store.Execution, *plan.State) (answer bool, err error)) error {
 	for range maxRaces {
 		e, err := s.Store.Execution(ctx, id)
 		if err != nil {
@@ -235,6 +240,7 @@ func (s *Service) decide(ctx context.Context, id string, d decision, edit func(s
 			return s.unanswerable(ctx, before, err)
 		}
 		record := s.record(e, d.by, d.action, d.kind, id+"/"+string(d.node), d.after)
+		record.Attestation = d.attestation
 		err = s.Store.CommitExecution(ctx, id, store.Commit{Nodes: []store.Node{n}, Audit: &record})
 		if fault.Is(err, fault.StaleVersion) {
 			continue

@@ -52,7 +52,7 @@ func (s *Service) MakeLink(ctx context.Context, r LinkRequest) (text string, exp
 	expires = s.Now().Add(r.Valid).UTC().Truncate(time.Second)
 	link := plan.ApprovalLink{ID: rand.Text(), Approver: r.Approver, MadeBy: r.By.Actor, Expires: expires}
 	c := claims{Execution: r.Execution, Node: r.Node, Link: link.ID, Expires: expires.Unix()}
-	d := decision{node: r.Node, by: r.By, action: audit.CreateLink, kind: "approval link", after: "for " + r.Approver}
+	d := &decision{node: r.Node, by: r.By, action: audit.CreateLink, kind: "approval link", after: "for " + r.Approver}
 	err = s.decide(ctx, r.Execution, d, func(e store.Execution, st *plan.State) (bool, error) {
 		if err := asks(r.Node, st); err != nil {
 			return false, err

@@ -54,10 +54,12 @@ type Issuer struct {
 
 	mu   sync.Mutex
 	keys map[place]*key // as far as they were needed
+	// attesting are the keys that are listed as such which sign attestations.
+	attesting map[string]bool
 }
 
 // New makes an Issuer.
-func New(cfg Config) *Issuer { return &Issuer{Config: cfg, keys: map[place]*key{}} }
+func New(cfg Config) *Issuer { return &Issuer{Config: cfg, keys: map[place]*key{}, attesting: map[string]bool{}} }
 
 // CheckURL says what is wrong with a server's URL.
 func CheckURL(text string) error {

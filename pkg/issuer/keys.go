@@ -239,6 +239,9 @@ func (i *Issuer) Rotate(ctx context.Context, account string, leaked bool) (Statu
 		if last.year > years[0] { // the next year's has been made, too
 			years = append(years, last.year)
 		}
+		if err := i.leaked(ctx, o.Made); err != nil {
+			return Status{}, err
+		}
 	}
 	for _, y := range years {
 		made, err := i.made(ctx, y)

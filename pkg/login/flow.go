@@ -100,7 +100,7 @@ func (d *Desk) Finish(ctx context.Context, typ, provider string, b Back) (Person
 		return Person{}, "", d.refused(ctx, p, claims, b.Request, err)
 	}
 	user, err := d.enter(ctx, p, made, claims, b.Request)
-	return Person{User: user, Provider: p}, next, err
+	return Person{User: user, Provider: p, AMR: claims.amr()}, next, err
 }
 
 // redeem gives what a provider says of who comes back with a code, and the page
@@ -191,7 +191,7 @@ func (d *Desk) Exchange(ctx context.Context, provider, idToken, request string) 
 		return Person{}, d.fails(ctx, p, err)
 	}
 	user, err := d.enter(ctx, p, made, claims, request)
-	return Person{User: user, Provider: p}, err
+	return Person{User: user, Provider: p, AMR: claims.amr()}, err
 }
 
 // fails logs why a login came to nothing before the provider said who it is:

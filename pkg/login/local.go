@@ -146,7 +146,11 @@ func (d *Desk) Local(ctx context.Context, t Typed) (Person, error) {
 			err = d.refused(ctx, sso.Passwords(), Claims{Subject: who.key.ID}, t.Request, err)
 		}
 	}
-	return Person{User: who.key, Provider: sso.Passwords(), since: who.Since}, err
+	amr := []string{byPassword}
+	if who.Confirmed {
+		amr = append(amr, byCode)
+	}
+	return Person{User: who.key, Provider: sso.Passwords(), AMR: amr, since: who.Since}, err
 }
 
 // proves says whether what is typed is the password of a user, and then whether

@@ -293,6 +293,7 @@ func (r *Refusal) Unwrap() error { return r.err }
 type Person struct {
 	User     store.EntityKey
 	Provider sso.Provider
+	AMR      []string // how the login was made, as the provider says
 
 	since time.Time // of the password that was shown
 }

@@ -20,6 +20,8 @@ const (
 	maxWrong = 5
 	// LockedFor is how long that is.
 	LockedFor = 15 * time.Minute
+	// byPassword and byCode are how a login is made (RFC 8176).
+	byPassword, byCode = "pwd", "otp"
 	// told is how often the audit trail hears of names that nobody has, for an address.
 	told = 10 * time.Minute
 )
@@ -74,7 +76,7 @@ func (d *Desk) Check(ctx context.Context, provider string, t Typed) (Person, err
 		return Person{}, d.refused(ctx, p, claims, t.Request, err)
 	}
 	user, err := d.enter(ctx, p, made, claims, t.Request)
-	return Person{User: user, Provider: p}, err
+	return Person{User: user, Provider: p, AMR: []string{byPassword}}, err
 }
 
 // admit waits for one's turn in each of what is counted, and refuses whom too many

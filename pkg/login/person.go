@@ -53,6 +53,14 @@ func (c Claims) list(name string) ([]string, bool) {
 	return nil, false
 }
 
+// amr is how a login was made, as far as a token may tell: as many words as matter.
+func (c Claims) amr() []string {
+	const most, longest = 8, 200
+	used, _ := c.list("amr")
+	used = slices.DeleteFunc(slices.Clone(used), func(m string) bool { return m == "" || len(m) > longest })
+	return used[:min(len(used), most)]
+}
+
 // holds says whether a claim is a value, or a list with it.
 func (c Claims) holds(name, value string) bool {
 	switch v := c.All[name].(type) {

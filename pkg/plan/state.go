@@ -168,8 +168,15 @@ type Approval struct {
 	Minimum     int             `json:"minimum"`
 	NotExecutor bool            `json:"notExecutor,omitempty"`
 	Inputs      []ApprovalInput `json:"inputs,omitempty"`
+	// ServiceAccounts are those that may answer, each as a reference.
+	ServiceAccounts []string `json:"serviceAccounts,omitempty"`
 	// Digest is of everything that was shown; an answer must carry it.
 	Digest string `json:"digest"`
+	// Question is the part of it that doesn't change while people are asked, and
+	// Facts are the other. Changed is what of them has, so that it was asked anew.
+	Question string   `json:"question,omitempty"`
+	Facts    Facts    `json:"facts,omitempty"`
+	Changed  []string `json:"changed,omitempty"`
 	// Refused are users who may not answer, whatever groups they are in.
 	Refused []string `json:"refused,omitempty"`
 	// Callback is the name by which another system finds the approval.
@@ -217,4 +224,7 @@ type ApprovalActivity struct {
 	Inputs   map[string]string `json:"inputs,omitempty"`
 	At       time.Time         `json:"at"`
 	Link     string            `json:"link,omitempty"` // who made the one-time link by which the answer came
+	// Attestation is an approval's signed statement (pkg/attest). Only who asks for
+	// attestations is shown it.
+	Attestation json.RawMessage `json:"attestation,omitempty"`
 }

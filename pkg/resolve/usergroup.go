@@ -75,6 +75,19 @@ func (s *Scope) UserGroup(name string) error {
 	return err
 }
 
+// ServiceAccount says whether there is a service account.
+func (s *Scope) ServiceAccount(name string) error {
+	r, err := ref.Parse(name, s.Execution.Scope)
+	if err != nil {
+		return fault.New(fault.Invalid, "service account %q: %w", name, err)
+	}
+	_, err = s.Entities.Entity(s.Context, store.EntityKey{Scope: r.Scope, Kind: ref.ServiceAccount, ID: r.ID})
+	if fault.Is(err, fault.NotFound) {
+		return fault.New(fault.NotFound, "there is no service account %q in %s", r.ID, r.Scope)
+	}
+	return err
+}
+
 // GroupMails are the addresses of a user group's members.
 func (s *Scope) GroupMails(name string) ([]string, error) {
 	if plan.EverybodysGroup(name) {

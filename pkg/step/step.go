@@ -198,6 +198,8 @@ type In struct {
 	File func(path string) (string, error)
 	// UserGroup says whether there is a user group, by its reference.
 	UserGroup func(ref string) error
+	// ServiceAccount says whether there is a service account, by its reference.
+	ServiceAccount func(ref string) error
 	// GroupMails are the addresses of a user group's members, by its reference.
 	GroupMails func(ref string) ([]string, error)
 	// Policies asks policy sets, by their references as written in the step, about

@@ -833,9 +833,17 @@ type AccessToken struct {
 	// Principal is the user or the service account whose token it is: it may what
 	// that one may, within Scope. None: everything within Scope.
 	Principal EntityKey
+	// Login is how the bearer has logged in, if the token comes of that.
+	Login LoggedIn
 	// LastUsed is the day, in UTC, on which the token opened something last;
 	// zero: never. It is exact to the day, so that a day costs one write.
 	LastUsed time.Time
+}
+
+// LoggedIn is how somebody has logged in. Its zero value is not at all.
+type LoggedIn struct {
+	Provider string   `json:"provider,omitempty"` // the login provider; local: by a password of Slipway's
+	AMR      []string `json:"amr,omitempty"`      // what the provider said of how, e.g. pwd, otp, mfa (RFC 8176)
 }
 
 // Identity is as whom a token lets its bearer act.

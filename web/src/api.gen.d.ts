@@ -268,6 +268,23 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/v1/attestations/keys": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** Get the public keys by which attestations are verified: all that have ever signed one */
+        get: operations["getAttestationKeys"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/v1/audit": {
         parameters: {
             query?: never;
@@ -992,6 +1009,23 @@ export interface paths {
         };
         /** Get the versions that a delegate has found */
         get: operations["getArtifactVersions"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v1/executions/{execution}/attestations": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** Get the signed statements of who approved what in an execution */
+        get: operations["listAttestations"];
         put?: never;
         post?: never;
         delete?: never;
@@ -2760,7 +2794,11 @@ export interface components {
             activities?: components["schemas"]["ApprovalActivity"][] | null;
             auto?: components["schemas"]["AutoApproval"];
             callback?: string;
+            changed?: string[] | null;
             digest: string;
+            facts?: {
+                [key: string]: string;
+            };
             groups?: string[] | null;
             inputs?: components["schemas"]["ApprovalInput"][] | null;
             links?: components["schemas"]["ApprovalLink"][] | null;
@@ -2768,13 +2806,16 @@ export interface components {
             /** Format: int64 */
             minimum: number;
             notExecutor?: boolean;
+            question?: string;
             refused?: string[] | null;
             rejectsOlder?: boolean;
+            serviceAccounts?: string[] | null;
         };
         ApprovalActivity: {
             action: string;
             /** Format: date-time */
             at: string;
+            attestation?: unknown;
             comments?: string;
             inputs?: {
                 [key: string]: string;
@@ -2786,7 +2827,7 @@ export interface components {
             /** @enum {string} */
             action: "APPROVE" | "REJECT";
             comments?: string;
-            /** @description Of what was shown; without it, what is asked now is meant */
+            /** @description Of what was shown; without it, what was asked at first is meant, and an answer is refused if that has changed */
             digest?: string;
             /** @description Values of the approver's inputs by name */
             inputs?: {
@@ -3297,6 +3338,16 @@ export interface components {
             };
             traceparent?: string;
         };
+        Attestation: {
+            /** @description As the audit trail names who approved */
+            approver: string;
+            /** @description A statement in the form of in-toto, signed (DSSE) */
+            envelope: components["schemas"]["Envelope"];
+            node: string;
+        };
+        AttestationList: {
+            attestations: components["schemas"]["Attestation"][];
+        };
         AuditList: {
             nextPageToken?: string;
             records: components["schemas"]["Record"][];
@@ -3704,6 +3755,11 @@ export interface components {
              * @description Of the window that is open, or of the next; absent: there is none within ten years
              */
             start?: string;
+        };
+        Envelope: {
+            payload: string;
+            payloadType: string;
+            signatures: components["schemas"]["Signature"][];
         };
         Evaluated: {
             messages?: string[] | null;
@@ -4650,9 +4706,15 @@ export interface components {
         LinkedApproval: {
             /** @description Who answers by the link */
             approver: string;
+            /** @description Of what is asked, which the answer is bound to */
+            digest: string;
             execution: string;
             /** Format: date-time */
             expiresAt: string;
+            /** @description What the execution deploys where, as far as it is known */
+            facts?: {
+                [key: string]: string;
+            };
             inputs: components["schemas"]["ApprovalInput"][];
             message: string;
             node: string;
@@ -5114,6 +5176,13 @@ export interface components {
             nextPageToken?: string;
             provisioners: components["schemas"]["Provisioner"][];
         };
+        PublicKey: {
+            e: string;
+            kid: string;
+            kty: string;
+            leaked?: boolean;
+            n: string;
+        };
         PullSecret: {
             azure?: components["schemas"]["Azure"];
             ecr?: components["schemas"]["AWS"];
@@ -5192,6 +5261,7 @@ export interface components {
             action: string;
             actor: string;
             after?: string;
+            attestation?: string;
             before?: string;
             hash: string;
             id: string;
@@ -5537,6 +5607,10 @@ export interface components {
             secret?: boolean;
             variable: string;
         };
+        Signature: {
+            keyid: string;
+            sig: string;
+        };
         StableVersion: {
             versionLabel: string;
         };
@@ -5680,6 +5754,9 @@ export interface components {
             startedAt?: string;
             status: string;
             type?: string;
+        };
+        Trusted: {
+            keys: components["schemas"]["PublicKey"][];
         };
         TypedBody: {
             password: string;
@@ -6807,6 +6884,35 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content?: never;
+            };
+            /** @description What went wrong */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    getAttestationKeys: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description OK */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Trusted"];
+                };
             };
             /** @description What went wrong */
             default: {
@@ -8452,6 +8558,38 @@ export interface operations {
                 };
                 content: {
                     "application/json": components["schemas"]["ArtifactVersions"];
+                };
+            };
+            /** @description What went wrong */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    listAttestations: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /** @description The execution's id */
+                execution: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description OK */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["AttestationList"];
                 };
             };
             /** @description What went wrong */

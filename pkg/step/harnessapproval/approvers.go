@@ -16,6 +16,8 @@ type approvers struct {
 	Minimum     yamldoc.Field[int]
 	NotExecutor yamldoc.Field[bool]
 	Refused     []string // users
+	// ServiceAccounts are references.
+	ServiceAccounts []string
 }
 
 func decodeApprovers(v yamldoc.Value, d *document.Decoder) approvers {
@@ -34,12 +36,20 @@ func decodeApprovers(v yamldoc.Value, d *document.Decoder) approvers {
 				checkGroup(g, e, d)
 			}
 		},
-		"serviceAccounts":      d.Never("approval by service accounts isn't supported yet; name userGroups"),
+		"serviceAccounts": func(e yamldoc.Value) {
+			a.ServiceAccounts = step.Texts(e, d)
+			for _, account := range a.ServiceAccounts {
+				checkAccount(account, e, d)
+			}
+		},
 		"disallowedUserEmails": func(e yamldoc.Value) { a.Refused = step.Texts(e, d) },
 	})
 	if v.Is(yamldoc.Mapping) {
-		d.Missing(v, "minimumCount", "userGroups")
-		if g := v.Node.Get("userGroups"); g != nil && g.Kind != yamldoc.Null && len(a.Groups) == 0 {
+		d.Missing(v, "minimumCount")
+		if len(a.ServiceAccounts) == 0 {
+			d.Missing(v, "userGroups")
+		}
+		if g := v.Node.Get("userGroups"); g != nil && g.Kind != yamldoc.Null && len(a.Groups) == 0 && len(a.ServiceAccounts) == 0 {
 			d.Errorf(v, "WRONG_VALUE", "userGroups is empty; want at least one group")
 		}
 	}
@@ -54,5 +64,15 @@ func checkGroup(name string, at yamldoc.Value, d *document.Decoder) {
 	}
 	if _, err := ref.Parse(name, ref.Scope{Org: "org", Project: "project"}); err != nil {
 		d.Errorf(at, "WRONG_VALUE", "user group %s", err)
+	}
+}
+
+// checkAccount checks how a service account's name is spelled.
+func checkAccount(name string, at yamldoc.Value, d *document.Decoder) {
+	if strings.Contains(name, "<+") {
+		return
+	}
+	if _, err := ref.Parse(name, ref.Scope{Org: "org", Project: "project"}); err != nil {
+		d.Errorf(at, "WRONG_VALUE", "service account %s", err)
 	}
 }

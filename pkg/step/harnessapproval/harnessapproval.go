@@ -7,9 +7,6 @@
 package harnessapproval
 
 import (
-	"crypto/sha256"
-	"encoding/hex"
-	"encoding/json"
 	"fmt"
 	"regexp"
 	"time"
@@ -66,12 +63,17 @@ func (s *Spec) Start(in step.In) (step.Action, error) {
 			return step.Action{}, err
 		}
 	}
+	for _, account := range s.Approvers.ServiceAccounts {
+		if err := in.ServiceAccount(account); err != nil {
+			return step.Action{}, err
+		}
+	}
 	message, err := in.InterpolateKnown(step.Text(s.Message))
 	if err != nil {
 		return step.Action{}, fmt.Errorf("approvalMessage: %w", err)
 	}
 	a := &plan.Approval{
-		Message: message.Text(), Groups: s.Approvers.Groups, Refused: s.Approvers.Refused,
+		Message: message.Text(), Groups: s.Approvers.Groups, Refused: s.Approvers.Refused, ServiceAccounts: s.Approvers.ServiceAccounts,
 		Minimum: s.Approvers.Minimum.Value, NotExecutor: s.Approvers.NotExecutor.Value, Callback: step.Text(s.Callback),
 		RejectsOlder: s.RejectsOlder.Value,
 	}
@@ -91,17 +93,13 @@ func (s *Spec) Start(in step.In) (step.Action, error) {
 }
 
 // digest binds an answer to what was shown: the question with its inputs, and
-// where it was asked.
+// where it was asked. What the execution deploys is added by who runs the step
+// (plan.Approval.Bind).
 func digest(in step.In, a plan.Approval) (string, error) {
-	doc, err := json.Marshal(struct {
+	return plan.Sum(struct {
 		Execution string
 		Node      plan.NodeID
 		Attempt   int
 		Asked     plan.Approval
 	}{in.Execution, in.Node, in.Attempt, a})
-	if err != nil {
-		return "", fmt.Errorf("encode the approval: %w", err)
-	}
-	sum := sha256.Sum256(doc)
-	return "sha256:" + hex.EncodeToString(sum[:]), nil
 }

@@ -157,6 +157,12 @@ func In(tb testing.TB, doc []byte, target any) step.In {
 			}
 			return fault.New(fault.NotFound, "user group %q doesn't exist", name)
 		},
+		ServiceAccount: func(name string) error {
+			if strings.HasSuffix(name, "ci") {
+				return nil
+			}
+			return fault.New(fault.NotFound, "there is no service account %q", name)
+		},
 		GroupMails: func(name string) ([]string, error) {
 			if !strings.HasSuffix(name, "ops") {
 				return nil, fault.New(fault.NotFound, "user group %q doesn't exist", name)

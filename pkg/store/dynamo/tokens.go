@@ -27,6 +27,8 @@ type tokenDoc struct {
 	ExpiresAt int64  `json:"expires,omitempty"`
 
 	Principal string `json:"principal,omitempty"` // as entityText
+
+	Login store.LoggedIn `json:"login,omitzero"`
 }
 
 // PutToken stores a token over the one with its id.
@@ -39,7 +41,7 @@ func (s keys) PutToken(ctx context.Context, t store.AccessToken) error {
 	}
 	if err := s.table.encode(ctx, it, "doc", tokenDoc{
 		Hash: t.Hash, Kind: t.Kind, Scope: t.Scope, Name: t.Name, Actor: t.Actor, Revoked: t.Revoked, CreatedAt: millis(t.CreatedAt), Binding: t.Binding,
-		Of: t.Of, ExpiresAt: millis(t.ExpiresAt), Principal: principal,
+		Of: t.Of, ExpiresAt: millis(t.ExpiresAt), Principal: principal, Login: t.Login,
 	}, largestValue); err != nil {
 		return err
 	}
@@ -71,7 +73,7 @@ func readToken(ctx context.Context, b bodies, it item) (store.AccessToken, error
 	}
 	return store.AccessToken{
 		ID: text(it, "id"), Hash: d.Hash, Kind: d.Kind, Scope: d.Scope, Name: d.Name, Actor: d.Actor, Revoked: d.Revoked,
-		CreatedAt: fromMillis(d.CreatedAt), Binding: d.Binding, Of: d.Of, ExpiresAt: fromMillis(d.ExpiresAt), Principal: principal,
+		CreatedAt: fromMillis(d.CreatedAt), Binding: d.Binding, Of: d.Of, ExpiresAt: fromMillis(d.ExpiresAt), Principal: principal, Login: d.Login,
 		LastUsed: fromMillis(number(it, "used")),
 	}, nil
 }

@@ -32,6 +32,8 @@ type tokenDoc struct {
 	ExpiresAt int64  `json:"expires,omitempty"`
 
 	Principal string `json:"principal,omitempty"` // as entityKey
+
+	Login store.LoggedIn `json:"login,omitzero"`
 }
 
 func scanToken(row scanner) (store.AccessToken, error) {
@@ -46,7 +48,7 @@ func scanToken(row scanner) (store.AccessToken, error) {
 		return store.AccessToken{}, fmt.Errorf("decode token %s: %w", t.ID, err)
 	}
 	t.Hash, t.Scope, t.Name, t.Actor, t.Revoked, t.CreatedAt = d.Hash, d.Scope, d.Name, d.Actor, d.Revoked, fromMillis(d.CreatedAt)
-	t.Binding, t.Of, t.ExpiresAt = d.Binding, d.Of, fromMillis(d.ExpiresAt)
+	t.Binding, t.Of, t.ExpiresAt, t.Login = d.Binding, d.Of, fromMillis(d.ExpiresAt), d.Login
 	t.LastUsed = fromMillis(used)
 	if d.Principal != "" {
 		var err error
@@ -64,7 +66,7 @@ func (s keys) PutToken(ctx context.Context, t store.AccessToken) error {
 	}
 	doc, err := json.Marshal(tokenDoc{
 		Hash: t.Hash, Scope: t.Scope, Name: t.Name, Actor: t.Actor, Revoked: t.Revoked, CreatedAt: millis(t.CreatedAt), Binding: t.Binding,
-		Of: t.Of, ExpiresAt: millis(t.ExpiresAt), Principal: principal,
+		Of: t.Of, ExpiresAt: millis(t.ExpiresAt), Principal: principal, Login: t.Login,
 	})
 	if err != nil {
 		return fmt.Errorf("encode token %s: %w", t.ID, err)

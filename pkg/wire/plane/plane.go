@@ -148,7 +148,7 @@ func New(p Parts) *Plane {
 	}
 	starts := launch.New(launch.Config{Store: p.Store, Runner: p.Runner, Options: documents, Policies: policies, Now: time.Now})
 	executions := execution.New(execution.Config{
-		Store: p.Store, Launch: starts, Engine: handler, Types: documents.Types, Steps: builtin.Steps(), Secret: keeper, Now: time.Now,
+		Store: p.Store, Launch: starts, Engine: handler, Types: documents.Types, Steps: builtin.Steps(), Secret: keeper, Sign: signs.SignDigest, Now: time.Now,
 	})
 	tasks := execution.NewTasks(execution.TasksConfig{
 		Store: p.Store, Engine: handler, Types: documents.Types, Secret: keeper, Issuer: signs, Ledger: places, Lease: p.Heartbeat, Now: time.Now, Log: p.Log,

@@ -26,6 +26,21 @@ export function Approval({ execution, node, asked, answered }: Props) {
         {asked.notExecutor && "; whoever started the execution may not"}
         {asked.auto && `; approves by itself ${exact(asked.auto.at)}`}.
       </p>
+      {Object.keys(asked.facts ?? {}).length > 0 && (
+        <ul className="plain faint">
+          {Object.entries(asked.facts ?? {})
+            .sort(([a], [b]) => a.localeCompare(b))
+            .map(([name, value]) => (
+              <li key={name}>
+                {name}: <code className="long">{value}</code>
+              </li>
+            ))}
+        </ul>
+      )}
+      {(asked.changed?.length ?? 0) > 0 && <p>Asked anew, because {asked.changed?.join("; ")}.</p>}
+      <p className="faint">
+        Digest <code>{asked.digest.replace("sha256:", "").slice(0, 12)}</code>
+      </p>
       {(asked.activities?.length ?? 0) > 0 && (
         <ul className="plain">
           {asked.activities?.map((a) => (
