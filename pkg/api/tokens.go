@@ -193,7 +193,34 @@ func granted(ctx context.Context, s *Server, scope ref.Scope, c CreateToken) (ac
 	if err != nil {
 		return g, err
 	}
-	return bounded(ctx, s, g)
+	if g, err = bounded(ctx, s, g); err != nil {
+		return g, err
+	}
+	return g, hasRoom(ctx, s, g, maxTokens-1)
+}
+
+// maxTokens is how many tokens a user or a service account has that open anything.
+const maxTokens = 100
+
+// hasRoom refuses a token of somebody who has more than so many.
+func hasRoom(ctx context.Context, s *Server, g access.Grant, most int) error {
+	if g.Principal.Kind == "" || g.Kind != store.TokenUser {
+		return nil
+	}
+	all, err := s.Store.ListTokens(ctx, g.Scope.Account, store.TokenUser)
+	if err != nil {
+		return err
+	}
+	there := 0
+	for _, t := range all {
+		if t.Principal == g.Principal && !t.Revoked && access.Ended(t, s.Now()) == nil {
+			there++
+		}
+	}
+	if there > most {
+		return fault.New(fault.TooLarge, "the %s has %d tokens that open something, and %d is the limit; revoke those that nobody uses: slipway token list shows when each was used", principalText(g.Principal), there, maxTokens)
+	}
+	return nil
 }
 
 // bounded is what a new token is for as far as the caller may make it.
@@ -449,9 +476,12 @@ func rotateToken(ctx context.Context, s *Server, in *rotatesToken) (*struct{ Bod
 	if grant, err = bounded(ctx, s, grant); err != nil {
 		return nil, err
 	}
-	keep := 0
-	if in.Body != nil {
-		keep = in.Body.KeepHours
+	keep, most := 0, maxTokens // the old one makes room
+	if in.Body != nil && in.Body.KeepHours > 0 {
+		keep, most = in.Body.KeepHours, maxTokens-1
+	}
+	if err := hasRoom(ctx, s, grant, most); err != nil {
+		return nil, err
 	}
 	t, secret := access.Mint(grant, now)
 	made, err := once(ctx, s.kept, in.Keyed, fmt.Append(nil, keep), "rotateToken "+in.ID, func(string) (Token, error) {

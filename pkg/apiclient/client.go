@@ -78,7 +78,7 @@ func (c *Client) send(ctx context.Context, r request) (*http.Response, error) {
 			req.Header.Set(name, value)
 		}
 	}
-	resp, err := c.patiently(req)
+	resp, err := patiently(c.HTTP, req)
 	if err != nil {
 		var e *url.Error
 		if errors.As(err, &e) {

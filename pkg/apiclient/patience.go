@@ -18,9 +18,9 @@ const (
 // patiently sends a request, and again if the server says that its caller asks too often:
 // it has done nothing then, whatever was asked. Whatever else is too much, such as wrong
 // passwords, is the caller's to know.
-func (c *Client) patiently(req *http.Request) (*http.Response, error) {
+func patiently(client *http.Client, req *http.Request) (*http.Response, error) {
 	for tried := 1; ; tried++ {
-		resp, err := c.HTTP.Do(req)
+		resp, err := client.Do(req)
 		if err != nil || !early(resp) || tried == maxPatience || req.Body != nil && req.GetBody == nil {
 			return resp, err
 		}

@@ -10,10 +10,13 @@ import (
 	"github.com/slipway-cd/slipway/pkg/store"
 )
 
-// keeps refuses changes that settings don't allow, and those after which an account had
+// keeps refuses changes for which there is no room, or that settings don't allow, and those after which an account had
 // nobody who could mend them: no administrator, or none that is let in.
 func keeps(ctx context.Context, c *Catalog, account string, by *grants.Caller, changes ...prepared) error {
 	if err := c.keepsAdmin(ctx, account, changes...); err != nil {
+		return err
+	}
+	if err := keepsRoom(ctx, c, changes...); err != nil {
 		return err
 	}
 	if err := keepsSettings(ctx, c, account, by, changes...); err != nil {

@@ -157,11 +157,19 @@ func each(m entity.NotificationMethod, change func(string) string) entity.Notifi
 // mailServer is the installation's, with its password; nil for other channels
 // than mail.
 func (n *Notifier) mailServer(ctx context.Context, d delivery) (*mail.Server, error) {
-	if d.method.Type.Value != entity.ChannelEmail || n.Mail == nil || n.Mail.Password == "" {
+	if d.method.Type.Value != entity.ChannelEmail || n.Mail == nil {
+		return n.Mail, nil
+	}
+	return n.server(ctx, d.execution.Scope.Account)
+}
+
+// server is the installation's mail server, with its password.
+func (n *Notifier) server(ctx context.Context, account string) (*mail.Server, error) {
+	if n.Mail.Password == "" {
 		return n.Mail, nil
 	}
 	server := *n.Mail
-	r, err := ref.Parse(server.Password, ref.Scope{Account: d.execution.Scope.Account})
+	r, err := ref.Parse(server.Password, ref.Scope{Account: account})
 	if err != nil {
 		return nil, fault.New(fault.Invalid, "the mail server's password: %w", err)
 	}

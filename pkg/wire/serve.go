@@ -44,6 +44,7 @@ import (
 	"github.com/slipway-cd/slipway/pkg/login/oidc"
 	"github.com/slipway-cd/slipway/pkg/login/saml"
 	"github.com/slipway-cd/slipway/pkg/mail"
+	"github.com/slipway-cd/slipway/pkg/notify"
 	"github.com/slipway-cd/slipway/pkg/policy/rego"
 	"github.com/slipway-cd/slipway/pkg/rate"
 	"github.com/slipway-cd/slipway/pkg/ref"
@@ -312,6 +313,9 @@ func (m *machine) run(ctx context.Context, listener net.Listener) error {
 	g.Go(func() error { return m.plane.Triggers.Run(running) })
 	g.Go(func() error { return m.plane.Stream.Run(running) })
 	g.Go(func() error { return login.Sync{Desk: m.plane.Login}.Run(running) })
+	g.Go(func() error {
+		return notify.Reminder{Notifier: m.plane.Notifier, Account: plane.Account}.Run(running)
+	})
 	g.Go(func() error {
 		defer close(drained)
 		if !m.cfg.EmbeddedDelegate {

@@ -106,7 +106,7 @@ const startGrace = 2 * time.Minute
 
 // Sweeper repairs executions, and writes the age of the oldest unclaimed task
 // as a metric in CloudWatch's embedded format: a line of the log. Then it trims the
-// audit trail. What asks for AuditStream brings the trail to its destinations
+// audit trail, and tells people whose tokens are about to end. What asks for AuditStream brings the trail to its destinations
 // instead.
 func Sweeper(p *plane.Plane, metrics io.Writer) lambda.Handler {
 	return lambda.NewHandler(func(ctx context.Context, asked struct {
@@ -123,7 +123,7 @@ func Sweeper(p *plane.Plane, metrics io.Writer) lambda.Handler {
 		if err := write(metrics, metric{"OldestUnclaimedTaskSeconds", "Seconds", report.OldestTask.Seconds()}); err != nil {
 			return report, err
 		}
-		return report, errors.Join(err, p.Stream.Trim(ctx))
+		return report, errors.Join(err, p.Stream.Trim(ctx), notify.Reminder{Notifier: p.Notifier, Account: plane.Account}.Pass(ctx))
 	})
 }
 
