@@ -8,9 +8,17 @@ import (
 	"sync"
 	"sync/atomic"
 	"testing"
+	"time"
 
 	"github.com/slipway-cd/slipway/pkg/api"
+	"github.com/slipway-cd/slipway/pkg/audit"
+	"github.com/slipway-cd/slipway/pkg/builtin"
+	"github.com/slipway-cd/slipway/pkg/catalog"
 	"github.com/slipway-cd/slipway/pkg/fault"
+	"github.com/slipway-cd/slipway/pkg/policy/judge"
+	"github.com/slipway-cd/slipway/pkg/policy/rego"
+	"github.com/slipway-cd/slipway/pkg/ref"
+	"github.com/slipway-cd/slipway/pkg/store"
 )
 
 func TestAScopeHasSoManyDocuments(t *testing.T) {
@@ -56,9 +64,49 @@ func TestAScopeHasSoManyDocuments(t *testing.T) {
 	s.ask("DELETE", "/v1/entities/ipAllowlist/l0", "").want(204, nil)
 	lists(300, 301).want(200, nil)
 	for i := range 10 {
-		s.put("", fmt.Sprintf("streamingDestination: {identifier: d%d, name: D, spec: {type: HTTP, url: https://siem.example.com/in}}", i))
+		s.put("", fmt.Sprintf("streamingDestination: {identifier: d%d, name: D, spec: {type: HTTP, url: https://siem.example.com/in, secretRef: siem}}", i))
 	}
-	refused(s.ask("PUT", "/v1/entities", "streamingDestination: {identifier: more, name: D, spec: {type: HTTP, url: https://siem.example.com/in}}", "Content-Type", "application/yaml"), "10", "10")
+	refused(s.ask("PUT", "/v1/entities", "streamingDestination: {identifier: more, name: D, spec: {type: HTTP, url: https://siem.example.com/in, secretRef: siem}}", "Content-Type", "application/yaml"), "10", "10")
+}
+
+func TestAnAccountHasSoManyUsersAndPolicies(t *testing.T) {
+	t.Parallel()
+	s := setup(t)
+	o := builtin.Options(ref.Scope{})
+	o.CheckRego = rego.New().Check
+	judges := judge.New(judge.Config{Entities: s.store.Entities, Evaluations: s.store.Evaluations, Engine: rego.New(), Now: time.Now, Alone: true})
+	s.cfg.Catalog = catalog.New(catalog.Config{Store: s.store, Options: o, Policies: judges, Now: time.Now})
+	s.Server = api.New(s.cfg)
+	account := ref.Scope{Account: "default"}
+	for _, c := range []struct {
+		kind ref.Kind
+		most int
+		doc  string
+	}{
+		{ref.User, 5000, "user: {identifier: %s, name: N}"},
+		{ref.Policy, 500, "policy: {identifier: %s, name: N, rego: 'package p'}"},
+	} {
+		var saves []store.Save
+		for i := range c.most - 1 {
+			id := fmt.Sprintf("n%d", i)
+			saves = append(saves, store.Save{
+				Entity: store.Entity{Key: store.EntityKey{Scope: account, Kind: c.kind, ID: id}, Name: "N", YAML: fmt.Appendf(nil, c.doc, id)},
+				Audit:  audit.Record{Time: time.Now(), Scope: account, Action: audit.Create, Kind: string(c.kind), ID: id},
+			})
+		}
+		if _, err := s.store.SaveEntities(t.Context(), saves); err != nil {
+			t.Fatal(err)
+		}
+		save := func(id string) answer {
+			t.Helper()
+			return s.ask("PUT", "/v1/entities", fmt.Sprintf(c.doc, id), "Content-Type", "application/yaml")
+		}
+		save("last").want(200, nil)
+		if p := save("more").problem(413); !strings.Contains(p.Message, fmt.Sprintf("has %d documents of the kind %s", c.most, c.kind)) {
+			t.Errorf("%+v", p)
+		}
+		save("last").want(200, nil)
+	}
 }
 
 func TestSomebodyHasSoManyTokens(t *testing.T) {

@@ -243,6 +243,17 @@ func TestMailAddressesAreOfTheDomainsThatAreSet(t *testing.T) {
 	}
 }
 
+func TestADirectorySaysNobodyOfAnotherDomain(t *testing.T) {
+	t.Parallel()
+	d := newDirectory(t)
+	d.sets("", "  restrictEmailDomains: [example.com]").want(200, nil)
+	d.scim("POST", "/Users", `{"userName":"bo@example.com","name":{"givenName":"Bo","familyName":"Ek"}}`).want(201, nil)
+	if a := d.scim("POST", "/Users", `{"userName":"eve@evil.example","name":{"givenName":"Eve","familyName":"Ek"}}`); a.status != 400 || !strings.Contains(string(a.body), "restrictEmailDomains") {
+		t.Errorf("%d %s", a.status, a.body)
+	}
+	d.scim("PATCH", "/Users/bo_example_com", `{"Operations":[{"op":"replace","path":"userName","value":"bo@evil.example"}]}`).want(400, nil)
+}
+
 func TestABannerIsShownWherePeopleLogIn(t *testing.T) {
 	t.Parallel()
 	l := people(t, "")
