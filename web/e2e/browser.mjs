@@ -86,11 +86,11 @@ async function open(browser, server, options = {}) {
  * suite gives the tests of a file a browser and a server, which prepare fills. What it returns runs a test on a page of
  * its own, which must have done nothing that it may not.
  */
-export function suite(prepare) {
+export function suite(prepare, begin = start) {
   let server;
   let browser;
   before(async () => {
-    [server, browser] = await Promise.all([start(), launch()]);
+    [server, browser] = await Promise.all([begin(), launch()]);
     await prepare(server);
   });
   after(async () => {

@@ -56,7 +56,9 @@ for (const colorScheme of ["light", "dark"])
       await login(`${at}/policies`);
       await page.getByRole("link", { name: "Evaluations" }).press("Enter");
       await page.getByRole("heading", { name: "Policy evaluations", level: 1 }).waitFor();
-      const row = page.getByRole("row", { name: /Denied pipeline "bad" in .*, onsave no pipeline is called <b>bad<\/b>/ });
+      const row = page.getByRole("row", {
+        name: /Denied pipeline "bad" in .*, onsave no pipeline is called <b>bad<\/b>/,
+      });
       await row.waitFor();
       assert.deepEqual(await accessible(), []);
       await page.keyboard.press("j");

@@ -41,11 +41,31 @@ export async function start(from) {
   });
   const token = /^token: (\S+)/m.exec(readFileSync(join(home, "config", "slipway", "config.yaml"), "utf8"))?.[1];
   const server = {
-    url,
-    token,
+    ...client(url, token),
     home,
     env,
     said: () => said,
+    /** stop ends it; its data are gone, unless a folder is named that keeps them. */
+    async stop(keep) {
+      if (child.exitCode === null) {
+        child.removeAllListeners("exit");
+        const over = new Promise((resolve) => child.on("exit", resolve));
+        child.kill("SIGTERM");
+        await over;
+      }
+      if (keep) cpSync(home, keep, { recursive: true });
+      rmSync(home, { recursive: true, force: true });
+    },
+    child,
+  };
+  return server;
+}
+
+/** client asks a server, wherever it is. */
+export function client(url, token) {
+  const server = {
+    url,
+    token,
     async ask(method, path, body, type = "application/json") {
       const answer = await fetch(`${url}${path}`, {
         method,
@@ -64,18 +84,6 @@ export async function start(from) {
         if (e.endedAt) return e;
       }
     },
-    /** stop ends it; its data are gone, unless a folder is named that keeps them. */
-    async stop(keep) {
-      if (child.exitCode === null) {
-        child.removeAllListeners("exit");
-        const over = new Promise((resolve) => child.on("exit", resolve));
-        child.kill("SIGTERM");
-        await over;
-      }
-      if (keep) cpSync(home, keep, { recursive: true });
-      rmSync(home, { recursive: true, force: true });
-    },
-    child,
   };
   return server;
 }
