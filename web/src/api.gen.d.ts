@@ -2932,12 +2932,28 @@ export interface components {
             namespace?: string;
             server?: string;
         };
+        ArgoDestinationAccount: {
+            defaultServiceAccount: string;
+            namespace?: string;
+            server: string;
+        };
         ArgoDirectory: {
             disableExtensionFilter?: boolean;
             exclude?: string;
             include?: string;
             jsonnet?: components["schemas"]["ArgoJsonnet"];
             recurse?: boolean;
+        };
+        ArgoGPGPolicy: {
+            keys?: string[] | null;
+            mode: string;
+        };
+        ArgoGitIntegrity: {
+            policies?: components["schemas"]["ArgoGitPolicy"][] | null;
+        };
+        ArgoGitPolicy: {
+            gpg: components["schemas"]["ArgoGPGPolicy"];
+            repos: components["schemas"]["ArgoRepoPattern"][] | null;
         };
         ArgoHealthStatus: {
             /** Format: date-time */
@@ -3103,6 +3119,13 @@ export interface components {
                 [key: string]: string;
             };
         };
+        ArgoObjectFilter: {
+            group?: string;
+            kind: string;
+            label?: string;
+            name: string;
+            namespace?: string;
+        };
         ArgoOperation: {
             info?: components["schemas"]["ArgoInfo"][] | null;
             initiatedBy?: components["schemas"]["ArgoInitiator"];
@@ -3153,15 +3176,21 @@ export interface components {
             clusterResourceBlacklist?: components["schemas"]["ArgoKindPattern"][] | null;
             clusterResourceWhitelist?: components["schemas"]["ArgoKindPattern"][] | null;
             description?: string;
+            destinationServiceAccounts?: components["schemas"]["ArgoDestinationAccount"][] | null;
             destinations?: components["schemas"]["ArgoDestination"][] | null;
             namespaceResourceBlacklist?: components["schemas"]["ArgoKindPattern"][] | null;
             namespaceResourceWhitelist?: components["schemas"]["ArgoKindPattern"][] | null;
             orphanedResources?: components["schemas"]["ArgoOrphanedResources"];
             permitOnlyProjectScopedClusters?: boolean;
             roles?: components["schemas"]["ArgoProjectRole"][] | null;
+            signatureKeys?: components["schemas"]["ArgoSignatureKey"][] | null;
+            sourceIntegrity?: components["schemas"]["ArgoSourceIntegrity"];
             sourceNamespaces?: string[] | null;
             sourceRepos?: string[] | null;
             syncWindows?: components["schemas"]["ArgoSyncWindow"][] | null;
+        };
+        ArgoRepoPattern: {
+            url: string;
         };
         ArgoRequest: {
             /** Format: date-time */
@@ -3208,6 +3237,9 @@ export interface components {
             };
             name: string;
         };
+        ArgoSignatureKey: {
+            keyID: string;
+        };
         ArgoSource: {
             chart?: string;
             directory?: components["schemas"]["ArgoDirectory"];
@@ -3221,6 +3253,9 @@ export interface components {
             tagPrefix?: string;
             targetRevision?: string;
         };
+        ArgoSourceIntegrity: {
+            git?: components["schemas"]["ArgoGitIntegrity"];
+        };
         ArgoSummary: {
             externalURLs?: string[] | null;
             images?: string[] | null;
@@ -3233,6 +3268,7 @@ export interface components {
         };
         ArgoSyncRequest: {
             dryRun?: boolean;
+            filter?: components["schemas"]["ArgoObjectFilter"];
             manifests?: string[] | null;
             prune?: boolean;
             resources?: components["schemas"]["ArgoKey"][] | null;
@@ -4414,6 +4450,7 @@ export interface components {
             images?: string[] | null;
             operation?: components["schemas"]["GitOpsProtocolOperationSummary"];
             requested?: components["schemas"]["GitOpsProtocolOperationSummary"];
+            rollouts?: string[] | null;
             set?: components["schemas"]["GitOpsProtocolSet"];
             sync: components["schemas"]["GitOpsProtocolSyncSummary"];
             urls?: string[] | null;

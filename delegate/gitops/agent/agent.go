@@ -367,6 +367,9 @@ func summary(s *reconcile.View) *protocol.Summary {
 			continue
 		}
 		out.Counts.Objects++
+		if r.Group == "argoproj.io" && r.Kind == "Rollout" {
+			out.Rollouts = append(out.Rollouts, r.Namespace+"/"+r.Name)
+		}
 		if r.RequiresPruning {
 			out.Counts.ToPrune++
 		}

@@ -64,12 +64,12 @@ func TestSummary(t *testing.T) {
 		Sync: gitops.SyncStatus{Status: gitops.OutOfSync, Revision: "abc"}, Health: *fares(gitops.Degraded),
 		OperationState: &gitops.OperationState{Phase: gitops.OperationRunning, StartedAt: began, RetryCount: 2},
 		Resources: []gitops.ResourceStatus{
-			{Status: gitops.Synced}, {Status: gitops.OutOfSync, Health: fares(gitops.Missing)}, {Status: gitops.OutOfSync, RequiresPruning: true},
+			{Status: gitops.Synced, Key: object.Key{Group: "argoproj.io", Kind: "Rollout", Namespace: "shop", Name: "web"}}, {Status: gitops.OutOfSync, Health: fares(gitops.Missing)}, {Status: gitops.OutOfSync, RequiresPruning: true},
 			{Status: gitops.Synced, Health: fares(gitops.Degraded)}, {Hook: true, Health: fares(gitops.Degraded)},
 		},
 	}})
 	want := &protocol.Summary{
-		Sync: protocol.SyncSummary{Status: gitops.OutOfSync, Revision: "abc"}, Health: *fares(gitops.Degraded), Hold: "abc",
+		Sync: protocol.SyncSummary{Status: gitops.OutOfSync, Revision: "abc"}, Health: *fares(gitops.Degraded), Hold: "abc", Rollouts: []string{"shop/web"},
 		Operation: &protocol.OperationSummary{Phase: gitops.OperationRunning, Request: "r1", StartedAt: began, Retry: 2},
 		Counts:    protocol.Counts{Objects: 4, OutOfSync: 2, Missing: 1, Degraded: 1, ToPrune: 1},
 	}

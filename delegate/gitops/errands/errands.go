@@ -171,6 +171,10 @@ func done(apps []errand.App) (task.Result, error) {
 		one := errand.Seen{Name: a.Name, Agent: a.Agent, URL: page(a), App: a.Document}
 		if s := a.Summary; s != nil {
 			one.Sync, one.Health, one.Revision = s.Sync.Status, s.Health.Status, s.Sync.Revision
+			for _, rollout := range s.Rollouts {
+				namespace, name, _ := strings.Cut(rollout, "/")
+				out.GitOps.Rollouts = append(out.GitOps.Rollouts, errand.DiscoveredRollout{Agent: a.Agent, Application: a.Name, Rollout: name, Namespace: namespace})
+			}
 		}
 		out.GitOps.Applications = append(out.GitOps.Applications, one)
 	}

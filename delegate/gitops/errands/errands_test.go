@@ -84,7 +84,7 @@ func (p *plane) asked(do errand.Do) int {
 func ended(a *errand.App, phase gitops.OperationPhase, health gitops.HealthCode) {
 	a.Summary = &protocol.Summary{
 		Sync: protocol.SyncSummary{Status: gitops.Synced, Revision: "c0ffee0123"}, Health: gitops.HealthStatus{Status: health, Message: "as it is"},
-		Operation: &protocol.OperationSummary{Phase: phase, Message: "all of it", Request: "sync " + a.Name},
+		Operation: &protocol.OperationSummary{Phase: phase, Message: "all of it", Request: "sync " + a.Name}, Rollouts: []string{"shop/" + a.Name},
 	}
 }
 
@@ -162,6 +162,9 @@ func TestSyncsApplications(t *testing.T) {
 				t.Helper()
 				if got := out.GitOps.Applications; len(got) != 2 || got[0].Revision != "c0ffee0123" || got[0].Sync != gitops.Synced || got[0].Health != gitops.Healthy {
 					t.Errorf("the outputs are %+v", got)
+				}
+				if got := out.GitOps.Rollouts; len(got) != 2 || got[0] != (errand.DiscoveredRollout{Agent: "eu1", Application: out.GitOps.Applications[0].Name, Rollout: out.GitOps.Applications[0].Name, Namespace: "shop"}) {
+					t.Errorf("the rollouts are %+v", got)
 				}
 			},
 		},

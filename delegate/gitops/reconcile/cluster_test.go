@@ -407,7 +407,7 @@ func TestNothingIsChangedIfAnythingIsRefused(t *testing.T) {
 func TestWhatIsAskedFor(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
-	first := w.git.Commit(map[string]string{"web/a.yaml": configMap("a", "one"), "web/b.yaml": strings.Replace(configMap("b", "one"), "metadata: {", "metadata: {labels: {part: b}, ", 1), "web/hook.yaml": job("hook", "none", fmt.Sprintf(hookNote, "PreSync"))})
+	first := w.git.Commit(map[string]string{"web/a.yaml": configMap("a", "one"), "web/b.yaml": strings.Replace(configMap("b", "one"), "metadata: {", "metadata: {labels: {part: b}, ", 1), "web/hook.yaml": job("hook", "none", fmt.Sprintf(hookNote, "PreSync")), "web/cron.yaml": cron("web:1")})
 	w.save(w.app("web"))
 	w.start()
 	k := Key{Name: "web"}
@@ -438,14 +438,20 @@ func TestWhatIsAskedFor(t *testing.T) {
 		t.Errorf("a sync of what has a label came to %s; a is %q, b is %q", show(s), w.data("a", "a"), w.data("b", "a"))
 	}
 	sync("all", gitops.SyncRequest{})
-	w.synced("web", first)
-	w.git.Commit(map[string]string{"web/b.yaml": ""})
+	s = w.synced("web", first)
+	if got := s.Summary; !slices.Equal(got.Images, []string{"web:1"}) || !slices.Equal(got.ExternalURLs, []string{"https://web.example.com/jobs"}) {
+		t.Errorf("it shows %+v; want web:1 and its link", got)
+	}
+	w.git.Commit(map[string]string{"web/b.yaml": "", "web/cron.yaml": cron("web:2")})
 	if err := w.Refresh(k, false); err != nil {
 		t.Fatal(err)
 	}
 	s = w.until("web", "to be pruned", func(s gitops.ApplicationStatus) bool {
 		return slices.ContainsFunc(s.Resources, func(r gitops.ResourceStatus) bool { return r.RequiresPruning })
 	})
+	if !slices.Equal(s.Summary.Images, []string{"web:1"}) {
+		t.Errorf("before the sync it shows %v; want what runs", s.Summary.Images)
+	}
 	if s = sync("kept", gitops.SyncRequest{}); w.data("b", "a") != "one" || s.Sync.Status != gitops.OutOfSync {
 		t.Errorf("without pruning the sync came to %s, and b is %q", show(s), w.data("b", "a"))
 	}
@@ -457,6 +463,18 @@ func TestWhatIsAskedFor(t *testing.T) {
 	if err := w.Sync(Key{Name: "other"}, "", gitops.Operation{}); fault.CodeOf(err) != fault.NotFound {
 		t.Errorf("a sync of nothing gave %v", err)
 	}
+}
+
+// cron is a CronJob that runs nothing.
+func cron(image string) string {
+	return fmt.Sprintf(`apiVersion: batch/v1
+kind: CronJob
+metadata: {name: cron, annotations: {link.argocd.argoproj.io/external-link: "Jobs | https://web.example.com/jobs", link.argocd.argoproj.io/other: "javascript:alert(1)"}}
+spec:
+  suspend: true
+  schedule: "0 0 1 1 *"
+  jobTemplate: {spec: {template: {spec: {restartPolicy: Never, containers: [{name: a, image: "%s"}]}}}}
+`, image)
 }
 
 // TestAWipeIsntAutomatic: a repository whose files are gone deletes nothing by

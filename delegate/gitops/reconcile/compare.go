@@ -102,6 +102,7 @@ func (a *app) compare(ctx context.Context) {
 	}
 	slices.SortFunc(resources, func(a, b gitops.ResourceStatus) int { return compareKeys(a.Key, b.Key) })
 	s.Resources = resources
+	s.Summary = summaryOf(a)
 	a.drifted = worst == gitops.OutOfSync
 	s.Sync.Status = worst
 	if slices.ContainsFunc(slices.Concat(a.found, a.odd), func(c gitops.Condition) bool { return c.Type == gitops.ConditionComparisonError }) {
@@ -199,7 +200,7 @@ func (a *app) judge(ctx context.Context) {
 			if a.rec.Inventory == nil {
 				a.rec.Inventory = inventory{}
 			}
-			a.rec.Inventory[w.key] = kept{Key: w.key, Version: w.version, UID: v.uid, Own: v.own, Applied: w.hash}
+			a.rec.Inventory[w.key] = kept{Key: w.key, Version: w.version, UID: v.uid, Own: v.own, Applied: w.hash, Shows: w.shows}
 		}
 	}
 }

@@ -181,7 +181,7 @@ func (p *performer) apply(ctx context.Context, w *wanted, t syncing.Task) (synci
 		return syncing.Result{}, err
 	}
 	if !t.Hook {
-		p.keep(kept{Key: w.key, Version: w.version, UID: string(after.GetUID()), Own: live.OwnHash(after), Applied: w.hash})
+		p.keep(kept{Key: w.key, Version: w.version, UID: string(after.GetUID()), Own: live.OwnHash(after), Applied: w.hash, Shows: w.shows})
 	}
 	return syncing.Result{UID: string(after.GetUID()), Generation: after.GetGeneration(), Images: images(after)}, nil
 }

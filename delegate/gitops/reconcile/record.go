@@ -70,6 +70,7 @@ type kept struct {
 	UID     string    `json:"uid"`
 	Own     live.Hash `json:"own"`     // as the server showed it then
 	Applied live.Hash `json:"applied"` // of what was applied
+	Shows   shows     `json:"shows,omitzero"`
 }
 
 // attempt is a sync of a whole target. It is known by what was rendered, so that a

@@ -58,6 +58,7 @@ type wanted struct {
 	generateName string
 	defines      string            // the kind, as group/Kind, that it defines
 	notes        map[string]string // its annotations
+	shows        shows
 	body         *unstructured.Unstructured
 }
 
@@ -141,7 +142,7 @@ func (a *app) prepare(namespace string, objects []*unstructured.Unstructured) (*
 		}
 		sum := sha256.Sum256(doc)
 		t.objects = append(t.objects, wanted{
-			key: k, version: gvk.Version, hash: live.Hash(binary.BigEndian.Uint64(sum[:])), hook: hook, notes: notes, body: o, generateName: o.GetGenerateName(), defines: defines(o),
+			key: k, version: gvk.Version, hash: live.Hash(binary.BigEndian.Uint64(sum[:])), hook: hook, notes: notes, shows: showsOf(o), body: o, generateName: o.GetGenerateName(), defines: defines(o),
 		})
 	}
 	if len(excluded) > 0 {

@@ -208,9 +208,19 @@ type Request struct {
 type Done struct {
 	GitOps struct {
 		Applications []Seen `json:"applications"`
+		// Rollouts are those of Argo's that the applications have, of GitOpsSync.
+		Rollouts []DiscoveredRollout `json:"discoveredRollouts,omitempty"`
 		// Rollout is of GitOpsRollout.
 		Rollout *SeenRollout `json:"rollout,omitempty"`
 	} `json:"gitops"`
+}
+
+// DiscoveredRollout names a Rollout of Argo's for a later GitOpsRollout.
+type DiscoveredRollout struct {
+	Agent       string `json:"agentIdentifier"`
+	Application string `json:"appName"`
+	Rollout     string `json:"rolloutName"`
+	Namespace   string `json:"namespace"`
 }
 
 // SeenRollout is a Rollout of Argo's as expressions read it.

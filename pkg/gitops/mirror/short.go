@@ -9,6 +9,7 @@ const (
 	mostConditions = 5
 	mostImages     = 10
 	mostURLs       = 5
+	mostRollouts   = 10
 )
 
 // short cuts a summary to its bounds.
@@ -16,6 +17,7 @@ func short(s protocol.Summary) protocol.Summary {
 	s.Sync.Revision, s.Health.Message, s.Hold = cut(s.Sync.Revision), cut(s.Health.Message), cut(s.Hold)
 	s.Sync.Revisions = each(s.Sync.Revisions, mostImages)
 	s.Images, s.URLs = each(s.Images, mostImages), each(s.URLs, mostURLs)
+	s.Rollouts = each(s.Rollouts, mostRollouts)
 	for _, o := range []**protocol.OperationSummary{&s.Operation, &s.Requested} {
 		if *o != nil {
 			short := **o

@@ -136,7 +136,8 @@ type Summary struct {
 	Conditions []gitops.Condition  `json:"conditions,omitempty"`
 	Images     []string            `json:"images,omitempty"`
 	URLs       []string            `json:"urls,omitempty"`
-	Hold       string              `json:"hold,omitempty"` // the revision that it is held at
+	Rollouts   []string            `json:"rollouts,omitempty"` // of Argo's, as namespace/name
+	Hold       string              `json:"hold,omitempty"`     // the revision that it is held at
 	Generated  *Generated          `json:"generated,omitempty"`
 	Set        *Set                `json:"set,omitempty"` // of a set, which has nothing else
 }
