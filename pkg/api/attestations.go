@@ -18,12 +18,12 @@ type attestationList struct {
 
 func attestations(s *Server) {
 	tags := []string{"Approvals"}
-	executions, signs := s.Executions, s.Issuer
+	kept, signs := s.Config.Store.Executions, s.Issuer
 	handle(s, action.ExecutionView, huma.Operation{
 		OperationID: "listAttestations", Method: http.MethodGet, Path: "/v1/executions/{execution}/attestations", Tags: tags,
 		Summary: "Get the signed statements of who approved what in an execution",
 	}, func(ctx context.Context, in *OfExecution) (*struct{ Body attestationList }, error) {
-		list, err := executions.Attestations(ctx, in.ID)
+		list, err := execution.Attestations(ctx, kept, in.ID)
 		return &struct{ Body attestationList }{attestationList{list}}, err
 	})
 	exempt(s, action.Self, huma.Operation{

@@ -295,7 +295,9 @@ func (r *Reader) in(snap *snapshot, scope *resolve.Scope, n *plan.Node, t step.T
 		AWS: accounts(scope), Provisioned: func(kind task.Kind, identifier, workspace string) ([]step.Provisioned, error) {
 			return provisioned(snap, store.ProvisionerKey{Scope: snap.execution.Scope, Kind: kind, Identifier: identifier, Workspace: workspace})
 		},
-		MailServer: scope.MailServer, UserGroup: scope.UserGroup, ServiceAccount: scope.ServiceAccount, GroupMails: scope.GroupMails,
+		MailServer: scope.MailServer, UserGroup: scope.UserGroup, ServiceAccount: func(name string) error {
+			return resolve.ServiceAccount(snap.ctx, r.store.Entities, snap.execution.Scope, name)
+		}, GroupMails: scope.GroupMails,
 		Policies: func(sets []string, input any) (policy.Judged, error) {
 			return r.policies.Named(snap.ctx, snap.asks(policy.Custom, policy.OnStep, n, attempt), sets, input)
 		},

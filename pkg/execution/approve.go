@@ -74,7 +74,7 @@ func (s *Service) approve(ctx context.Context, id string, node plan.NodeID, a Ap
 		}
 		ended, err := s.count(node, st, a)
 		if err == nil {
-			d.attestation, err = s.attest(ctx, e, node, st, a)
+			d.attestation, err = attested(ctx, s.Sign, e, node, st, a)
 		}
 		return ended, err
 	})
@@ -157,10 +157,10 @@ func (s *Service) count(node plan.NodeID, st *plan.State, a ApprovalAnswer) (boo
 	return st.Outcome != nil, err
 }
 
-// attest signs that the last answer approves what was shown, and keeps that with
+// attested signs that the last answer approves what was shown, and keeps that with
 // the answer.
-func (s *Service) attest(ctx context.Context, e store.Execution, node plan.NodeID, st *plan.State, a ApprovalAnswer) (string, error) {
-	if s.Sign == nil || a.Action != plan.Approve || st.Approval.Question == "" {
+func attested(ctx context.Context, sign attest.Sign, e store.Execution, node plan.NodeID, st *plan.State, a ApprovalAnswer) (string, error) {
+	if sign == nil || a.Action != plan.Approve || st.Approval.Question == "" {
 		return "", nil
 	}
 	ap := st.Approval
@@ -179,7 +179,7 @@ func (s *Service) attest(ctx context.Context, e store.Execution, node plan.NodeI
 		Approver: who, At: last.At.UTC(), Digest: ap.Digest, Comment: a.Comments, Inputs: last.Inputs,
 		Account: e.Scope.Account, Org: e.Scope.Org, Project: e.Scope.Project, Pipeline: e.Pipeline, Execution: e.ID,
 		Node: node, Attempt: cmp.Or(st.Attempt, 1), Message: ap.Message, Facts: ap.Facts,
-	}, s.Sign)
+	}, sign)
 	if err != nil {
 		return "", err
 	}
@@ -200,8 +200,8 @@ type Attestation struct {
 
 // Attestations are those of an execution's approvals, by their steps. What an
 // earlier attempt of a step was approved with, the audit trail alone has.
-func (s *Service) Attestations(ctx context.Context, id string) ([]Attestation, error) {
-	nodes, err := s.Store.AllNodes(ctx, id)
+func Attestations(ctx context.Context, kept store.Executions, id string) ([]Attestation, error) {
+	nodes, err := kept.AllNodes(ctx, id)
 	if err != nil {
 		return nil, err
 	}

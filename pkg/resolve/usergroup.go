@@ -75,13 +75,14 @@ func (s *Scope) UserGroup(name string) error {
 	return err
 }
 
-// ServiceAccount says whether there is a service account.
-func (s *Scope) ServiceAccount(name string) error {
-	r, err := ref.Parse(name, s.Execution.Scope)
+// ServiceAccount says whether there is a service account, by its reference from a
+// scope.
+func ServiceAccount(ctx context.Context, entities store.Entities, from ref.Scope, name string) error {
+	r, err := ref.Parse(name, from)
 	if err != nil {
 		return fault.New(fault.Invalid, "service account %q: %w", name, err)
 	}
-	_, err = s.Entities.Entity(s.Context, store.EntityKey{Scope: r.Scope, Kind: ref.ServiceAccount, ID: r.ID})
+	_, err = entities.Entity(ctx, store.EntityKey{Scope: r.Scope, Kind: ref.ServiceAccount, ID: r.ID})
 	if fault.Is(err, fault.NotFound) {
 		return fault.New(fault.NotFound, "there is no service account %q in %s", r.ID, r.Scope)
 	}

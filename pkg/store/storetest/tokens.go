@@ -29,6 +29,7 @@ func putToken(b *bench) {
 	b.ok(err)
 	same(b, "read", t, got)
 	t.Of, t.ExpiresAt, t.Principal = "t0", at(9), store.EntityKey{Scope: b.scope(), Kind: ref.ServiceAccount, ID: "ci"}
+	t.Login = store.LoggedIn{Provider: "corp", AMR: []string{"pwd", "otp"}}
 	t.Revoked, t.Binding = true, &store.Binding{Tags: []string{"eu", "prod"}, NamedSecrets: true}
 	b.ok(b.Store.PutToken(b.ctx(), t))
 	got, err = b.Store.Token(b.ctx(), t.ID)
