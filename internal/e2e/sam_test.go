@@ -289,7 +289,7 @@ func TestAProgramRunsBesideSteps(t *testing.T) {
 `+build, 1))
 		e := finish(t, s, s.Begin(t, "sam", map[string]string{
 			"variables.script": "true", "variables.before": `(cd ../..; rm -f beat; until [ -e beat ]; do sleep 0.1; done; echo served > page; touch die
-until python3 -c 'import urllib.request; print(urllib.request.urlopen("http://localhost:`+port+`/page").read())'; do sleep 0.1; done)`,
+until python3 -c 'import urllib.request; print(urllib.request.urlopen("http://localhost:` + port + `/page").read())'; do sleep 0.1; done)`,
 		}))
 		if e.Status != "Success" {
 			t.Fatalf("it is %s: %s\n%s", e.Status, e.Message, logOf(t, s, e.ID, e.Root.Find("beside")))
