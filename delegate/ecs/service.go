@@ -23,14 +23,21 @@ const mostServices = 10
 // describe describes services of the cluster by their names, those that there are:
 // for a step together with all others of the cluster.
 func (c cluster) describe(ctx context.Context, names []string) (map[string]types.Service, error) {
+	ask := asking(c)
 	if c.shared == nil {
-		return c.ask(ctx, names)
+		return ask.Call(ctx, names)
 	}
-	return c.shared.Read(ctx, names, awswait.Ask[types.Service]{Most: mostServices, Call: c.ask})
+	return c.shared.Read(ctx, names, ask)
 }
 
-// ask asks ECS to describe services.
-func (c cluster) ask(ctx context.Context, names []string) (map[string]types.Service, error) {
+// asking is how ECS is asked to describe services of a cluster.
+func asking(c cluster) awswait.Ask[types.Service] {
+	return awswait.Ask[types.Service]{Most: mostServices, Call: func(ctx context.Context, names []string) (map[string]types.Service, error) {
+		return describeAll(ctx, c, names)
+	}}
+}
+
+func describeAll(ctx context.Context, c cluster, names []string) (map[string]types.Service, error) {
 	found := map[string]types.Service{}
 	for some := range slices.Chunk(names, mostServices) {
 		out, err := c.ecs.DescribeServices(ctx, &ecs.DescribeServicesInput{
@@ -98,8 +105,7 @@ func (s *session) emptied(ctx context.Context, name string) error {
 // until looks at a service until it is as judge wants it. Steps that wait for
 // services of one cluster look together.
 func (s *session) until(ctx context.Context, name string, judge func(one types.Service, found bool) (awswait.State, error)) error {
-	ask := awswait.Ask[types.Service]{Most: mostServices, Call: s.ask}
-	return s.shared.Until(ctx, awswait.Wait{Pace: s.Pace, Log: s.Env.Log(s.Unit)}, name, ask, judge)
+	return s.shared.Until(ctx, awswait.Wait{Pace: s.Pace, Log: s.Env.Log(s.Unit)}, name, asking(s.cluster), judge)
 }
 
 // create makes a service.
