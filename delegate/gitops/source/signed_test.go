@@ -110,6 +110,7 @@ func TestSignatures(t *testing.T) {
 		{target: "v3.0.0", want: "it isn't signed"},
 	} {
 		t.Run(tt.target, func(t *testing.T) {
+			t.Parallel()
 			src := gitops.Source{RepoURL: host.URL, TargetRevision: tt.target}
 			at, err := resolve(t, s, time.Now(), src)
 			check(t, err)
