@@ -55,7 +55,7 @@ func TestHowOftenCallersAsk(t *testing.T) {
 		t.Errorf("a service account: %d with %v", a.status, a.header)
 	}
 	delegate := "Bearer " + s.mint(access.Grant{Kind: store.TokenDelegate, Scope: account, Name: "d"})
-	if got, _ := through(20, func(int) answer {
+	if got, _ = through(20, func(int) answer {
 		return s.ask("POST", "/v1/delegate/register", `{"id":"d1","name":"d"}`, "Authorization", delegate)
 	}); got != 20 {
 		t.Errorf("%d of a delegate's 20", got)

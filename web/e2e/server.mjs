@@ -23,7 +23,19 @@ export async function start(from) {
   const env = { PATH: process.env.PATH, HOME: home, XDG_CONFIG_HOME: join(home, "config") };
   const child = spawn(
     program,
-    ["serve", "--addr", "127.0.0.1:0", "--data", join(home, "data"), "--log-format", "json"],
+    [
+      "serve",
+      "--addr",
+      "127.0.0.1:0",
+      "--data",
+      join(home, "data"),
+      "--log-format",
+      "json",
+      "--request-rate",
+      "0",
+      "--login-rate",
+      "0",
+    ],
     {
       env,
       stdio: ["ignore", "ignore", "pipe"],

@@ -58,9 +58,12 @@ const DefaultSession = 24 * time.Hour
 
 // The bounds of times. With the shortest, people can still log in and set another.
 const (
-	MinToken, MaxToken           = time.Hour, 365 * 24 * time.Hour
-	MinInactivity, MaxInactivity = 30 * time.Minute, 72 * time.Hour
-	MinSession, MaxSession       = time.Hour, 72 * time.Hour
+	MinToken      = time.Hour
+	MaxToken      = 365 * 24 * time.Hour
+	MinInactivity = 30 * time.Minute
+	MaxInactivity = 72 * time.Hour
+	MinSession    = time.Hour
+	MaxSession    = 72 * time.Hour
 )
 
 // Settings are what a scope sets, or what the settings of scopes come to. Zero values
