@@ -886,8 +886,8 @@ type Keys interface {
 	PutToken(ctx context.Context, t AccessToken) error
 	// Token reads one by ID. AP-35
 	Token(ctx context.Context, id string) (AccessToken, error)
-	// UseToken keeps that a token was used on a day, at its beginning in UTC, if
-	// none as late is kept. It changes nothing else of the token, so that whoever
+	// UseToken keeps that a token was used on a day, at its beginning in UTC, or a
+	// session at a moment, if none as late is kept. It changes nothing else of the token, so that whoever
 	// revokes it meanwhile isn't overtaken; one that isn't there stays so. AP-98
 	UseToken(ctx context.Context, id string, day time.Time) error
 	// ListTokens lists an account's tokens of a kind. AP-36
