@@ -177,6 +177,29 @@ on(
   },
 );
 
+on(
+  "expressions are proposed after <+, of the document and of what is saved",
+  async ({ page, login, accessible, expect }) => {
+    expect(invalid);
+    await server.save(
+      "secret: {type: SecretText, name: Password, identifier: password, orgIdentifier: default, projectIdentifier: default_project, spec: {secretManagerIdentifier: harnessSecretManager, valueType: Inline, value: hush}}\n",
+    );
+    await login(`${at}/edit/pipeline?id=press`);
+    await put(page, "echo two", " <+pipeline.st");
+    const list = page.getByRole("listbox");
+    await list.getByRole("option", { name: /print\.spec\.execution\.steps\.ink\.status.*of the step Ink/ }).waitFor();
+    assert.equal(await list.getByRole("option", { name: /env\.type/ }).count(), 0);
+    assert.deepEqual(await accessible(), []);
+    await page.keyboard.type("ages.ship.sta");
+    await list.getByRole("option", { name: /^pipeline\.stages\.ship\.status/ }).waitFor();
+    await page.keyboard.press("Enter");
+    await text(page).getByText("echo two <+pipeline.stages.ship.status>").waitFor();
+    await page.keyboard.type(" <+secr");
+    await list.getByRole("option", { name: /secrets\.getValue\("password"\)/ }).click();
+    await text(page).getByText('<+pipeline.stages.ship.status> <+secrets.getValue("password")>').waitFor();
+  },
+);
+
 on("keys, words and names are proposed, and explained", async ({ page, login, accessible, expect }) => {
   expect(invalid);
   page.on("dialog", (d) => d.accept());

@@ -16,6 +16,9 @@ export interface Item {
   to: number;
   /** Its keys with one value each, by their paths below the body, but for what stands in its lists. */
   fields: Field[];
+  /** The names of its variables, of a stage, and of what it puts out, of a step. */
+  variables: string[];
+  outputs: string[];
   lists: List[];
 }
 
@@ -31,6 +34,8 @@ export interface List {
   of: "stage" | "step";
   path: Path;
   items: Item[];
+  /** The names of the variables beside it. */
+  variables: string[];
 }
 
 /** outline reads the stages and steps of a document; undefined: the text can't be read, or has none. */
@@ -69,8 +74,24 @@ function lists(body: unknown, at: Path, kind: string): List[] {
   return (places[kind] ?? []).flatMap(([title, of, path]) => {
     const found = body.getIn(path, true);
     const here = [...at, ...path];
-    return isSeq(found) ? [{ title, of, path: here, items: found.items.map((n, i) => item(n, [...here, i], of)) }] : [];
+    return isSeq(found)
+      ? [
+          {
+            title,
+            of,
+            path: here,
+            items: found.items.map((n, i) => item(n, [...here, i], of)),
+            variables: namesIn(body, ["variables"]),
+          },
+        ]
+      : [];
   });
+}
+
+/** namesIn are the names of the items of a list. */
+function namesIn(body: YAMLMap, path: string[]): string[] {
+  const list = body.getIn(path, true);
+  return isSeq(list) ? list.items.flatMap((i) => (isMap(i) ? [wordAt(i, "name")] : [])).filter(Boolean) : [];
 }
 
 const kinds = ["stage", "step", "stepGroup", "parallel"] as const;
@@ -86,6 +107,8 @@ function item(node: unknown, path: Path, of: "stage" | "step"): Item {
     from: range[0],
     to: range[1],
     fields: [],
+    variables: [],
+    outputs: [],
     lists: [],
   };
   if (!isMap(node)) return { ...none, kind: "other", name: "something else" };
@@ -95,7 +118,13 @@ function item(node: unknown, path: Path, of: "stage" | "step"): Item {
   const body = [...path, kind];
   if (kind === "parallel") {
     const items = isSeq(inner) ? inner.items.map((n, i) => item(n, [...body, i], of)) : [];
-    return { ...none, kind, body, name: "Beside each other", lists: [{ title: "", of, path: body, items }] };
+    return {
+      ...none,
+      kind,
+      body,
+      name: "Beside each other",
+      lists: [{ title: "", of, path: body, items, variables: [] }],
+    };
   }
   if (!isMap(inner)) return { ...none, kind, body, name: "something else" };
   const template = inner.get("template", true);
@@ -111,6 +140,8 @@ function item(node: unknown, path: Path, of: "stage" | "step"): Item {
         ? "group"
         : wordAt(inner, "type"),
     fields: fieldsOf(inner, []),
+    variables: namesIn(inner, ["variables"]),
+    outputs: namesIn(inner, ["spec", "outputVariables"]),
     lists: lists(inner, body, kind),
   };
 }

@@ -6,7 +6,7 @@ import { diff } from "../lib/diff";
 import { type Draft, drop, keep, kept } from "../lib/draft";
 import { type Kind, listOf, pageOf } from "../lib/kinds";
 import { useMay } from "../lib/may";
-import { find, itemAt } from "../lib/outline";
+import { find, itemAt, type List } from "../lib/outline";
 import { applied, type Edited, type Path } from "../lib/patch";
 import type { Schema } from "../lib/schema";
 import { nameOf } from "../lib/scope";
@@ -51,8 +51,8 @@ export function Studio({ scope, of, env, saved }: Props) {
   const editor = useRef<TextHandle>(null);
   const may = useMay(scope, "entity.save", of.kind, id);
   const checked = useChecked(scope, of, text, may.asked && !may.why);
-  const words = useWords(scope, of);
   const graph = useOutline(text);
+  const words = useWords(scope, of, graph.lists);
   const [at, setAt] = useState(0);
   const chosen = useMemo(() => itemAt(graph.lists ?? [], at), [graph.lists, at]);
   const dirty = text !== base.text;
@@ -198,7 +198,7 @@ function useDraft(key: string, base: Base, text: string, dirty: boolean): boolea
 }
 
 /** useWords is what the schema of a kind says at each place; nothing as long as it isn't there. */
-function useWords(scope: Scope, of: Kind) {
+function useWords(scope: Scope, of: Kind, lists: List[] | undefined) {
   const { data } = useQuery({
     queryKey: ["schema", of.kind],
     queryFn: ({ signal }) => call<Schema>(`/schema/${of.kind}.json`, { signal }),
@@ -206,10 +206,16 @@ function useWords(scope: Scope, of: Kind) {
   });
   const latest = useRef(data);
   latest.current = data;
+  const outlined = useRef(lists);
+  outlined.current = lists;
   const { org, project } = scope;
   return useMemo(
     () => ({
-      complete: completion({ org, project }, () => latest.current),
+      complete: completion(
+        { org, project },
+        () => latest.current,
+        () => outlined.current,
+      ),
       help: help(() => latest.current),
       schema: data,
     }),

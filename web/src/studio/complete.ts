@@ -6,6 +6,8 @@ import {
 } from "@codemirror/autocomplete";
 import type { EditorView, Tooltip } from "@codemirror/view";
 import { call, type EntityList, type Scope } from "../lib/api";
+import { expressions, typedAt } from "../lib/expressions";
+import type { List } from "../lib/outline";
 import { helpAt, placeAt, proposals, type Schema } from "../lib/schema";
 
 /** Of which kind is what keys name by its identifier. */
@@ -26,8 +28,15 @@ function linesTo(state: CompletionContext["state"], pos: number): [string[], num
   return [state.doc.toString().split("\n"), at.number - 1, pos - at.from];
 }
 
-/** completion proposes the keys and words of the schema, and the names of what is saved in the scope. */
-export function completion(scope: Scope, schema: () => Schema | undefined): CompletionSource {
+/**
+ * completion proposes the keys and words of the schema, the names of what is saved in the scope, and after <+ the
+ * expressions that a document has room for.
+ */
+export function completion(
+  scope: Scope,
+  schema: () => Schema | undefined,
+  lists: () => List[] | undefined,
+): CompletionSource {
   const names = new Map<string, Promise<Completion[]>>();
   const saved = (kind: string) => {
     const known = names.get(kind) ?? namesOf(scope, kind);
@@ -35,6 +44,21 @@ export function completion(scope: Scope, schema: () => Schema | undefined): Comp
     return known;
   };
   return async (c) => {
+    const typed = typedAt(c.state.doc.lineAt(c.pos).text.slice(0, c.pos - c.state.doc.lineAt(c.pos).from));
+    if (typed !== undefined) {
+      const end = c.state.sliceDoc(c.pos, c.pos + 1) === ">" ? "" : ">";
+      const options = expressions(lists() ?? []).map((e) => ({
+        label: e.label,
+        detail: e.about,
+        apply: e.label + end,
+      }));
+      const secrets = (await saved("secret")).map((s) => ({
+        label: `secrets.getValue("${s.label}")`,
+        detail: s.detail,
+        apply: `secrets.getValue("${s.label}")${end}`,
+      }));
+      return { from: c.pos - typed.length, options: [...options, ...secrets], validFor: /^[\w.]*$/ };
+    }
     const root = schema();
     const [lines, line, column] = linesTo(c.state, c.pos);
     const place = root && placeAt(lines, line, column);
