@@ -200,6 +200,30 @@ on(
   },
 );
 
+on(
+  "a step moves to another stage with its comment, and one step takes it back",
+  async ({ page, login, accessible, expect }) => {
+    expect(invalid);
+    page.on("dialog", (d) => d.accept());
+    await login(`${at}/edit/pipeline?id=press`);
+    await page.getByRole("treeitem", { name: /^Dry/ }).click();
+    await page.getByLabel("Move to the end of").selectOption({ label: "Ship: Steps" });
+    assert.deepEqual(await accessible(), []);
+    await page.getByRole("button", { name: "Move", exact: true }).press("Enter");
+    await page.getByRole("treeitem", { name: /^Dry/ }).waitFor();
+    const lines = (await text(page).innerText()).split("\n");
+    const dry = lines.findIndex((l) => l.includes("identifier: dry"));
+    assert.ok(dry > lines.findIndex((l) => l.includes("identifier: pack")), lines.join("\n"));
+    assert.match(lines[dry], /# a while$/);
+    await text(page).focus();
+    await page.keyboard.press("Control+z");
+    const before = (await text(page).innerText()).split("\n");
+    assert.ok(
+      before.findIndex((l) => l.includes("identifier: dry")) < before.findIndex((l) => l.includes("identifier: ship")),
+    );
+  },
+);
+
 on("keys, words and names are proposed, and explained", async ({ page, login, accessible, expect }) => {
   expect(invalid);
   page.on("dialog", (d) => d.accept());

@@ -1,6 +1,19 @@
 import { expect, test } from "vitest";
 import { type Item, itemAt, type List, outline } from "./outline";
-import { add, applied, type Edited, linesOf, mentions, move, type Path, remove, rename, set, treeOf } from "./patch";
+import {
+  add,
+  applied,
+  type Edited,
+  linesOf,
+  mentions,
+  move,
+  moveTo,
+  type Path,
+  remove,
+  rename,
+  set,
+  treeOf,
+} from "./patch";
 
 const made = (text: string, e: Edited) => ("change" in e ? applied(text, e.change) : `refused: ${e.refused}`);
 
@@ -235,4 +248,68 @@ test("the outline knows what stands at a place", () => {
   expect(itemAt(found, text.indexOf("echo y"))?.identifier).toBe("y");
   expect(itemAt(found, text.indexOf("identifier: b"))?.identifier).toBe("b");
   expect(itemAt(found, 0)).toBeUndefined();
+});
+
+const twoStages = `pipeline:
+  stages:
+    - stage:
+        identifier: a
+        spec:
+          execution:
+            steps:
+              - step: {identifier: one}
+              # what it is for
+              - step:
+                  identifier: two
+                  spec:
+                    script: |-
+                      echo 1
+
+                        echo 2
+              - step: {identifier: three} # last
+    - stage:
+        identifier: b
+        spec:
+          execution:
+            steps:
+            - step: {identifier: four}
+
+    - stage:
+        identifier: c
+        spec:
+          execution:
+            steps: []
+`;
+const stepsOf = (n: number) => ["pipeline", "stages", n, "stage", "spec", "execution", "steps"];
+
+test("an item moves to another list with its comment and its lines, in both directions", () => {
+  const there = moveTo(twoStages, [...stepsOf(0), 1], stepsOf(1));
+  if ("refused" in there) throw new Error(there.refused);
+  const moved = applied(twoStages, there.change);
+  expect(moved).toContain(`            - step: {identifier: four}
+            # what it is for
+            - step:
+                identifier: two
+                spec:
+                  script: |-
+                    echo 1
+
+                      echo 2
+`);
+  expect(moved).toContain(
+    "              - step: {identifier: one}\n              - step: {identifier: three} # last\n",
+  );
+  const back = moveTo(moved, [...stepsOf(1), 1], stepsOf(0));
+  if ("refused" in back) throw new Error(back.refused);
+  expect(applied(moved, back.change).split("\n").sort()).toEqual(twoStages.split("\n").sort());
+});
+
+test("what can't be moved to another list says why, and changes nothing", () => {
+  for (const [path, list, why] of [
+    [[...stepsOf(1), 0], stepsOf(0), "it is the last one in its list, which can't be empty"],
+    [[...stepsOf(0), 0], stepsOf(2), "the other list is empty; add something to it first"],
+    [["pipeline", "stages", 0], stepsOf(0), "it can't be moved into itself"],
+    [[...stepsOf(0), 0], ["pipeline", "nothing"], "the list is written in one line; change it in the text"],
+  ] as const)
+    expect(moveTo(twoStages, path, list), why).toEqual({ refused: why });
 });

@@ -180,6 +180,54 @@ export function move(text: string, path: Path, to: number): Edited {
   );
 }
 
+/**
+ * moveTo takes an item out of its list and puts it at the end of another one, with the comment above it: its lines move
+ * to the side by as much as the other list's stand there.
+ */
+export function moveTo(text: string, path: Path, list: Path): Edited {
+  const [above, i] = [path.slice(0, -1), Number(path.at(-1))];
+  if (path.every((k, n) => list[n] === k)) return { refused: "it can't be moved into itself" };
+  return edit(
+    text,
+    (doc) => {
+      const [from, into] = [doc.getIn(above, true), doc.getIn(list, true)];
+      if (!isSeq(from) || !isSeq(into)) return inOneLine;
+      if (from.items.length === 1) return { refused: "it is the last one in its list, which can't be empty" };
+      if (into.items.length === 0) return { refused: "the other list is empty; add something to it first" };
+      const last = into.items.length - 1;
+      const [cut, place] = [itemLines(text, from, i), itemLines(text, into, last)];
+      const [dash, other] = [columnOf(text, from, i), columnOf(text, into, last)];
+      if (!cut || !place || dash === undefined || other === undefined) return inOneLine;
+      const lines = text.split("\n");
+      const item = lines.slice(cut[0], cut[1]).map((l) => shifted(l, other - dash));
+      if (place[1] <= cut[0]) {
+        lines.splice(cut[0], cut[1] - cut[0]);
+        lines.splice(place[1], 0, ...item);
+      } else {
+        lines.splice(place[1], 0, ...item);
+        lines.splice(cut[0], cut[1] - cut[0]);
+      }
+      return { text: lines.join("\n") };
+    },
+    (tree) => {
+      const [from, into] = [at(tree, above) as Tree[], at(tree, list) as Tree[]];
+      into.push(...from.splice(i, 1));
+    },
+  );
+}
+
+/** columnOf is where in its line the dash of an item stands. */
+function columnOf(text: string, list: YAMLSeq, i: number): number | undefined {
+  const dash = dashOf(list, i);
+  return dash === undefined ? undefined : dash - text.lastIndexOf("\n", dash - 1) - 1;
+}
+
+/** shifted is a line further to the right, or to the left as far as there are blanks. */
+function shifted(line: string, by: number): string {
+  if (line.trim() === "") return line;
+  return by >= 0 ? " ".repeat(by) + line : line.slice(Math.min(-by, indentOf(line) ?? 0));
+}
+
 /** add puts an item into a list, after another one or, with -1, first. The item is YAML of a mapping, without a dash. */
 export function add(text: string, list: Path, after: number, item: string): Edited {
   const body = item.trimEnd().split("\n");

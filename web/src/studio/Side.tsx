@@ -1,6 +1,6 @@
 import { type FormEvent, memo, useId, useState } from "react";
 import type { Item, List } from "../lib/outline";
-import { add, type Edited, mentions, move, type Path, remove, rename, set, textLiteral } from "../lib/patch";
+import { add, type Edited, mentions, move, moveTo, type Path, remove, rename, set, textLiteral } from "../lib/patch";
 import { type Schema, wordsAt } from "../lib/schema";
 import { Modal } from "../ui/Modal";
 import { Graph, keyOf } from "./Graph";
@@ -88,6 +88,13 @@ export const Side = memo(function Side({
           </button>
         ))}
       </div>
+      {chosen && list && !fixed && (
+        <Into
+          key={`into ${keyOf(chosen)}`}
+          others={othersOf(lists, chosen, list)}
+          move={(to) => apply(moveTo(text, chosen.path, to))}
+        />
+      )}
       {chosen && (
         <Fields key={keyOf(chosen) + chosen.identifier} item={chosen} text={text} apply={apply} fixed={fixed} />
       )}
@@ -117,6 +124,43 @@ function listOf(lists: List[], item: Item): List | undefined {
     if (found) return found;
   }
   return undefined;
+}
+
+/** A list that an item can be moved into, by the name of what has it. */
+type Other = [name: string, path: Path];
+
+/** othersOf are the lists of the same sort as an item's, but for its own and those within it. */
+function othersOf(lists: List[], item: Item, own: List, owner = ""): Other[] {
+  return lists.flatMap((l) => [
+    ...(l.of === own.of && l !== own && l.items.length > 0
+      ? [[[owner, l.title || "beside each other"].filter(Boolean).join(": "), l.path] as Other]
+      : []),
+    ...l.items.filter((i) => i !== item).flatMap((i) => othersOf(i.lists, item, own, i.name)),
+  ]);
+}
+
+/** Into moves an item to the end of another list. */
+function Into({ others, move }: { others: Other[]; move: (to: Path) => void }) {
+  const [to, setTo] = useState(0);
+  const chosen = others[to];
+  if (!chosen) return null;
+  return (
+    <div className="row">
+      <label>
+        Move to the end of
+        <select value={to} onChange={(e) => setTo(Number(e.target.value))}>
+          {others.map(([name, path], n) => (
+            <option key={path.join(".")} value={n}>
+              {name}
+            </option>
+          ))}
+        </select>
+      </label>
+      <button type="button" onClick={() => move(chosen[1])}>
+        Move
+      </button>
+    </div>
+  );
 }
 
 /** What every stage and every step can have, whether it has it or not. */
