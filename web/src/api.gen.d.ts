@@ -3597,7 +3597,7 @@ export interface components {
             /** Format: date-time */
             startedAt: string;
             tags: string[];
-            /** @description Programs on its machine that steps run, each as name=version */
+            /** @description Programs on its machine that steps run, each as name=version, and what the machine is, as os=linux and arch=amd64 */
             tools?: string[] | null;
             version?: string;
         };
