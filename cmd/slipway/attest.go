@@ -35,7 +35,9 @@ func attestCommand(a *app) *cobra.Command {
 		a.naming.onExecution(&cobra.Command{
 			Use: "get EXECUTION|PIPELINE", Short: "Write the attestations of an execution's approvals, one to a line", Args: cobra.ExactArgs(1),
 			Example: "  slipway attest get guestbook > approvals.json",
-		}, newest, func(ctx context.Context, client *apiclient.Client, args []string) error { return n.get(ctx, client, args[0]) }),
+		}, newest, func(ctx context.Context, client *apiclient.Client, args []string) error {
+			return n.get(ctx, client, args[0])
+		}),
 		&cobra.Command{
 			Use: "keys", Short: "Write the public keys by which attestations are verified", Args: cobra.NoArgs,
 			Long: "Keys writes all public keys of the account that have ever signed an attestation, as JSON. Keep them where you verify.",

@@ -94,7 +94,6 @@ type Signature struct {
 	Sig   string `json:"sig"` // in base64: RSASSA-PKCS1-v1_5 with SHA-256
 }
 
-
 // encoded is what is signed of a payload (DSSE's PAE).
 func encoded(payloadType string, payload []byte) []byte {
 	return fmt.Appendf(nil, "DSSEv1 %d %s %d %s", len(payloadType), payloadType, len(payload), payload)

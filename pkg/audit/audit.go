@@ -89,8 +89,8 @@ type Record struct {
 	Request  string    `json:"request,omitempty"` // the API request's id
 	// Attestation is the signed statement of an approval (pkg/attest), as JSON.
 	Attestation string `json:"attestation,omitempty"`
-	Previous string    `json:"previous"`          // hash of the record before; empty for the first
-	Hash     string    `json:"hash"`
+	Previous    string `json:"previous"` // hash of the record before; empty for the first
+	Hash        string `json:"hash"`
 }
 
 // Place is where a record is in its account's chain. Its zero value is before the

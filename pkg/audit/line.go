@@ -24,14 +24,14 @@ type Line struct {
 	Action   Action       `json:"auditAction"`
 	Time     time.Time    `json:"auditEventTime"`
 
-	Before   string `json:"before,omitempty"`
-	After    string `json:"after,omitempty"`
-	Request  string `json:"request,omitempty"`
+	Before  string `json:"before,omitempty"`
+	After   string `json:"after,omitempty"`
+	Request string `json:"request,omitempty"`
 	// Attestation is the signed statement of an approval, as JSON.
 	Attestation string `json:"attestation,omitempty"`
-	Sequence int64  `json:"sequence"`
-	Previous string `json:"previous"`
-	Hash     string `json:"hash"`
+	Sequence    int64  `json:"sequence"`
+	Previous    string `json:"previous"`
+	Hash        string `json:"hash"`
 }
 
 type lineAuthor struct {

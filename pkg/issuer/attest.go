@@ -25,8 +25,8 @@ const keptFor = 30 * 365 * 24 * time.Hour
 // listed is an entry of the list: a key that has signed attestations, or that all
 // which were made before a time have leaked.
 type listed struct {
-	Made   time.Time  `json:"made"`
-	Leaked bool       `json:"leaked,omitempty"` // those made before
+	Made   time.Time        `json:"made"`
+	Leaked bool             `json:"leaked,omitempty"` // those made before
 	Key    attest.PublicKey `json:"key"`
 }
 
@@ -146,7 +146,9 @@ func (i *Issuer) Attesting(ctx context.Context) (attest.Trusted, error) {
 
 // listedKey is under which key of the store an entry is, and listedAs whose value
 // it is, see secret.Keeper.Seal.
-func (i *Issuer) listedKey(n int) string { return fmt.Sprintf("attestations of %s, key %d", i.Account, n) }
+func (i *Issuer) listedKey(n int) string {
+	return fmt.Sprintf("attestations of %s, key %d", i.Account, n)
+}
 
 func (i *Issuer) listedAs(n int) store.EntityKey {
 	return store.EntityKey{Scope: ref.Scope{Account: i.Account}, Kind: "attestation", ID: fmt.Sprint(n)}

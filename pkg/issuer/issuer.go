@@ -59,7 +59,9 @@ type Issuer struct {
 }
 
 // New makes an Issuer.
-func New(cfg Config) *Issuer { return &Issuer{Config: cfg, keys: map[place]*key{}, attesting: map[string]bool{}} }
+func New(cfg Config) *Issuer {
+	return &Issuer{Config: cfg, keys: map[place]*key{}, attesting: map[string]bool{}}
+}
 
 // CheckURL says what is wrong with a server's URL.
 func CheckURL(text string) error {
