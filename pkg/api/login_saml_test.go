@@ -247,3 +247,16 @@ func TestWhoMayNotLogInBySAML(t *testing.T) {
 		})
 	}
 }
+
+// What the provider encrypts by the certificate of our metadata, after a request that
+// was signed by it, logs somebody in.
+func TestALoginByAnEncryptedAssertion(t *testing.T) {
+	t.Parallel()
+	f := federation(t, "  signRequests: true\n")
+	f.put("", "user: {identifier: ada, name: Ada, email: Ada@Example.com}")
+	f.idp.Encrypt()
+	session, why := f.logsIn("/executions")
+	if session == nil {
+		t.Fatalf("nobody is logged in: %s", why)
+	}
+}

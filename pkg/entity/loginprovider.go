@@ -48,7 +48,7 @@ func (d logins) elsewhere(own string) document.Keys {
 	keys := document.Keys{}
 	for typ, names := range map[string][]string{
 		sso.OIDC:     {"issuer", "clientId", "clientSecretRef", "scopes", "emailClaim", "requireEmailVerified", "groupsClaim", "cliClientId"},
-		sso.SAML:     {"metadata", "metadataUrl", "entityId", "emailAttribute", "nameAttribute", "groupAttribute", "allowIdpInitiated"},
+		sso.SAML:     {"metadata", "metadataUrl", "entityId", "emailAttribute", "nameAttribute", "groupAttribute", "signRequests", "allowIdpInitiated"},
 		sso.LDAP:     {"host", "port", "useSSL", "startTLS", "allowPlain", "caCertificate", "bindDN", "bindPasswordRef", "connectTimeout", "responseTimeout", "recursiveMembershipSearch", "userQueries", "groupQueries", "syncCron"},
 		sso.Workload: {"audience", "claims", "serviceAccount", "ttl"},
 	} {
@@ -110,8 +110,8 @@ func (d logins) federation(v yamldoc.Value, p *sso.Provider, keys document.Keys)
 		"nameAttribute":     d.said(&p.NameClaim, "the name of an attribute"),
 		"groupAttribute":    d.said(&p.GroupsClaim, "the name of an attribute"),
 		"requiredAmr":       d.words(&p.AMR, "a class of authentication such as https://refeds.org/profile/mfa", says),
+		"signRequests":      roles(d).settled(&p.Federation.Signs),
 		"allowIdpInitiated": roles(d).settled(&p.Federation.Unasked),
-		"signRequests":      d.Refuse("signing what is asked of a provider isn't supported"),
 		"logoutUrl":         d.Never("logging out at the provider isn't supported: its session stays, and Slipway's ends"),
 	}))
 	d.OneOf(v, "metadata", "metadataUrl")

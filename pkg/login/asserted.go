@@ -38,11 +38,11 @@ type ticket struct {
 // comes with it that says that this browser has begun the login, as for every
 // other provider.
 func (d *Desk) Receive(ctx context.Context, provider, base, response, relayed, request string) (string, error) {
-	p, _, err := d.speaking(ctx, sso.SAML, provider)
+	p, made, err := d.speaking(ctx, sso.SAML, provider)
 	if err != nil {
 		return "", err
 	}
-	said, err := d.Assertions.Read(ctx, p, base, response)
+	said, err := d.Assertions.Read(ctx, p, base, d.pairs(p, made), response)
 	if err == nil && said.Asked == "" && !p.Federation.Unasked {
 		err = refuse(Expired, errors.New("nobody asked for the response, and allowIdpInitiated isn't set"))
 	}
@@ -110,9 +110,9 @@ func ticketName(code string) string { return fmt.Sprintf("login told %x", sha256
 
 // Describe is what the side of a provider of SAML is told of Slipway.
 func (d *Desk) Describe(ctx context.Context, provider, base string) ([]byte, error) {
-	p, _, err := d.speaking(ctx, sso.SAML, provider)
+	p, made, err := d.speaking(ctx, sso.SAML, provider)
 	if err != nil {
 		return nil, err
 	}
-	return d.Assertions.Describe(p, base)
+	return d.Assertions.Describe(ctx, p, base, d.pairs(p, made))
 }

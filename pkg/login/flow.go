@@ -42,7 +42,7 @@ type Back struct {
 // Start begins a login: the address at the provider, and the attempt for the
 // browser to keep.
 func (d *Desk) Start(ctx context.Context, typ, provider, base, next string) (address, sealed string, err error) {
-	p, _, err := d.speaking(ctx, typ, provider)
+	p, made, err := d.speaking(ctx, typ, provider)
 	if err != nil {
 		return "", "", err
 	}
@@ -51,7 +51,7 @@ func (d *Desk) Start(ctx context.Context, typ, provider, base, next string) (add
 		Redirect: base + p.Served("callback"),
 	}
 	if typ == sso.SAML {
-		address, err = d.Assertions.Begin(ctx, p, base, a)
+		address, err = d.Assertions.Begin(ctx, p, base, d.pairs(p, made), a)
 	} else {
 		address, err = d.Tokens.Begin(ctx, p, a)
 	}

@@ -48,14 +48,14 @@ type Tokens interface {
 }
 
 // Assertions asks a provider that speaks SAML. Base is where browsers reach the
-// console.
+// console, and keys are by which the provider knows Slipway.
 type Assertions interface {
 	// Begin is the address at the provider where a login begins.
-	Begin(ctx context.Context, p sso.Provider, base string, a Attempt) (string, error)
+	Begin(ctx context.Context, p sso.Provider, base string, keys Pairs, a Attempt) (string, error)
 	// Read gives what a response of the provider says, which it has signed.
-	Read(ctx context.Context, p sso.Provider, base, response string) (Asserted, error)
+	Read(ctx context.Context, p sso.Provider, base string, keys Pairs, response string) (Asserted, error)
 	// Describe is what the provider's side is told of Slipway, as XML.
-	Describe(p sso.Provider, base string) ([]byte, error)
+	Describe(ctx context.Context, p sso.Provider, base string, keys Pairs) ([]byte, error)
 }
 
 // Directory asks an LDAP directory.

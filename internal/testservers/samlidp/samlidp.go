@@ -58,6 +58,7 @@ type Provider struct {
 	bend       func(*Answer)
 	forge      func(string) string
 	asked      map[string]int // requests by path
+	away       bool
 }
 
 // New starts a provider.
@@ -82,7 +83,7 @@ func unstarted(tb testing.TB) (*Provider, *httptest.Server) {
 	p := &Provider{tb: tb, now: time.Now, asked: map[string]int{}}
 	p.key, p.own = Key(tb)
 	mux := http.NewServeMux()
-	mux.HandleFunc("GET /metadata", func(w http.ResponseWriter, _ *http.Request) { _, _ = w.Write([]byte(p.Metadata())) })
+	mux.HandleFunc("GET /metadata", p.describe)
 	mux.HandleFunc("GET /sso", p.sso)
 	server := httptest.NewUnstartedServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		p.set(func() { p.asked[r.URL.Path]++ })
@@ -91,6 +92,20 @@ func unstarted(tb testing.TB) (*Provider, *httptest.Server) {
 	tb.Cleanup(server.Close)
 	return p, server
 }
+
+func (p *Provider) describe(w http.ResponseWriter, _ *http.Request) {
+	p.mu.Lock()
+	away := p.away
+	p.mu.Unlock()
+	if away {
+		http.Error(w, "away", http.StatusServiceUnavailable)
+		return
+	}
+	_, _ = w.Write([]byte(p.Metadata()))
+}
+
+// Away says whether nobody gets the metadata.
+func (p *Provider) Away(away bool) { p.set(func() { p.away = away }) }
 
 // Key makes a key and its certificate.
 func Key(tb testing.TB) (crypto.Signer, *x509.Certificate) {

@@ -19,6 +19,8 @@ type Federation struct {
 	// EntityID is what the provider calls Slipway; empty: where the metadata of
 	// Slipway are for it.
 	EntityID string
+	// Signs has Slipway sign its requests.
+	Signs bool
 	// Unasked takes what the provider sends without having been asked.
 	Unasked bool
 }

@@ -26,12 +26,17 @@ import (
 const MaxResponse = 256 << 10
 
 // Read gives what a response of the provider says, in base64 as browsers post it.
-func (c *Client) Read(ctx context.Context, p sso.Provider, base, response string) (login.Asserted, error) {
+func (c *Client) Read(ctx context.Context, p sso.Provider, base string, keys login.Pairs, response string) (login.Asserted, error) {
 	m, err := c.metadata(ctx, p)
 	if err != nil {
 		return login.Asserted{}, err
 	}
-	out, err := c.parse(p, m, base, response)
+	out, err := c.parse(ctx, p, m, base, keys, response)
+	if errors.Is(err, errUnknownKey) {
+		if next, ok := c.newer(ctx, p); ok {
+			out, err = c.parse(ctx, p, next, base, keys, response)
+		}
+	}
 	var refused *login.Refusal
 	if err != nil && !errors.As(err, &refused) {
 		err = login.Refuse(login.Unproved, fmt.Errorf("the response: %w", err))
@@ -41,7 +46,7 @@ func (c *Client) Read(ctx context.Context, p sso.Provider, base, response string
 
 // parse reads and checks a response. It says nothing of anybody until the
 // signature has been verified.
-func (c *Client) parse(p sso.Provider, m sso.Metadata, base, response string) (login.Asserted, error) {
+func (c *Client) parse(ctx context.Context, p sso.Provider, m sso.Metadata, base string, keys login.Pairs, response string) (login.Asserted, error) {
 	text, err := decoded(response)
 	if err != nil {
 		return login.Asserted{}, err
@@ -54,7 +59,7 @@ func (c *Client) parse(p sso.Provider, m sso.Metadata, base, response string) (l
 	if err := f.answers(m, acs, c.now()); err != nil {
 		return login.Asserted{}, err
 	}
-	verified, err := f.verify(m.Certificates, dsig.NewFakeClockAt(c.now()))
+	verified, err := f.verify(ctx, m.Certificates, dsig.NewFakeClockAt(c.now()), keys)
 	if err != nil {
 		return login.Asserted{}, err
 	}
@@ -87,6 +92,7 @@ type form struct {
 	saml.Response
 
 	root, asserts *etree.Element
+	sealed        *etree.Element // the EncryptedAssertion in the place of asserts
 }
 
 func formOf(text []byte) (form, error) {
@@ -111,7 +117,7 @@ func formOf(text []byte) (form, error) {
 	// The assertion isn't read of this, but of what its signature covers.
 	outer := f.root.Copy()
 	for _, child := range outer.ChildElements() {
-		if child.Tag == "Assertion" || child.Tag == "Signature" {
+		if child.Tag == "Assertion" || child.Tag == "EncryptedAssertion" || child.Tag == "Signature" {
 			outer.RemoveChild(child)
 		}
 	}
@@ -140,10 +146,15 @@ func (f *form) count() error {
 			ids[a.Value] = true
 		}
 		switch el.Tag { // in whatever namespace it is
-		case "EncryptedAssertion", "EncryptedID":
-			return login.Refuse(login.Broken, errors.New("the provider encrypts what it says, and Slipway has no key to read it; have it sign, and not encrypt"))
+		case "EncryptedID":
+			return login.Refuse(login.Broken, errors.New("the provider encrypts a name by itself, which isn't read; have it encrypt the assertion"))
+		case "EncryptedAssertion":
+			if f.sealed != nil || f.asserts != nil || el.Parent() != f.root || !is(el, assertion, "EncryptedAssertion") {
+				return errors.New("it has an assertion in another place than the only one")
+			}
+			f.sealed = el
 		case "Assertion":
-			if f.asserts != nil || el.Parent() != f.root || !is(el, assertion, "Assertion") {
+			if f.sealed != nil || f.asserts != nil || el.Parent() != f.root || !is(el, assertion, "Assertion") {
 				return errors.New("it has an assertion in another place than the only one")
 			}
 			f.asserts = el
@@ -196,7 +207,7 @@ func (f *form) answers(m sso.Metadata, acs string, now time.Time) error {
 			why = f.Status.StatusCode.StatusCode.Value
 		}
 		return login.Refuse(login.Denied, fmt.Errorf("the provider says %.200q", why))
-	case f.asserts == nil:
+	case f.asserts == nil && f.sealed == nil:
 		return errors.New("it has no assertion")
 	}
 	return nil
@@ -204,10 +215,13 @@ func (f *form) answers(m sso.Metadata, acs string, now time.Time) error {
 
 // verify gives the text of the assertion as a signature covers it: its own, or the
 // Response's. Where both are signed, both must be right.
-func (f *form) verify(trusted []*x509.Certificate, clock *dsig.Clock) ([]byte, error) {
+func (f *form) verify(ctx context.Context, trusted []*x509.Certificate, clock *dsig.Clock, keys login.Pairs) ([]byte, error) {
+	if f.sealed != nil {
+		return f.verifySealed(ctx, trusted, clock, keys)
+	}
 	var asserts *etree.Element
 	for _, el := range []*etree.Element{f.root, f.asserts} {
-		if !slices.ContainsFunc(el.ChildElements(), func(c *etree.Element) bool { return c.Tag == "Signature" }) {
+		if !signed(el) {
 			continue
 		}
 		verified, err := verifyElement(el, trusted, clock)
@@ -230,6 +244,45 @@ func (f *form) verify(trusted []*x509.Certificate, clock *dsig.Clock) ([]byte, e
 		return nil, err
 	}
 	return written(detached)
+}
+
+// verifySealed is verify of a response whose assertion is encrypted. A signature of
+// the response covers the encrypted text, and that is what is read then.
+func (f *form) verifySealed(ctx context.Context, trusted []*x509.Certificate, clock *dsig.Clock, keys login.Pairs) ([]byte, error) {
+	sealed, covered := f.sealed, false
+	if signed(f.root) {
+		verified, err := verifyElement(f.root, trusted, clock)
+		if err != nil {
+			return nil, fmt.Errorf("the signature of its Response: %w", err)
+		}
+		at := slices.IndexFunc(verified.ChildElements(), func(c *etree.Element) bool { return is(c, assertion, "EncryptedAssertion") })
+		if at < 0 {
+			return nil, errors.New("the signature covers no assertion")
+		}
+		sealed, covered = verified.ChildElements()[at], true
+	}
+	asserts, err := opened(ctx, sealed, keys)
+	if err != nil {
+		return nil, err
+	}
+	switch {
+	case signed(asserts):
+		if asserts, err = verifyElement(asserts, trusted, clock); err != nil {
+			return nil, fmt.Errorf("the signature of its Assertion: %w", err)
+		}
+	case !covered:
+		return nil, errors.New("it isn't signed")
+	}
+	detached, err := detach(asserts)
+	if err != nil {
+		return nil, err
+	}
+	return written(detached)
+}
+
+// signed says whether an element has a signature of its own.
+func signed(el *etree.Element) bool {
+	return slices.ContainsFunc(el.ChildElements(), func(c *etree.Element) bool { return c.Tag == "Signature" })
 }
 
 // written is an element as text.
@@ -303,8 +356,11 @@ func verifyElement(el *etree.Element, trusted []*x509.Certificate, clock *dsig.C
 			return verified, nil
 		}
 	}
-	return nil, fmt.Errorf("no key of the provider's metadata made it: %w", err)
+	return nil, fmt.Errorf("%w: %w", errUnknownKey, err)
 }
+
+// errUnknownKey is the error of a signature that none of a provider's keys has made.
+var errUnknownKey = errors.New("no key of the provider's metadata made it")
 
 // shape refuses a signature that covers anything but the element whose identifier
 // is given, or by another way than all tools write. It takes out which key it says

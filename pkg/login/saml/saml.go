@@ -4,11 +4,12 @@
 //
 // It checks what a provider says and knows no users: that is pkg/login's. A
 // function that logs nobody in doesn't have it, nor its libraries. It ends no
-// session at a provider, and decrypts nothing.
+// session at a provider.
 package saml
 
 import (
 	"context"
+	"encoding/base64"
 	"encoding/xml"
 	"fmt"
 	"io"
@@ -18,6 +19,7 @@ import (
 	"time"
 
 	"github.com/crewjam/saml"
+	dsig "github.com/russellhaering/goxmldsig"
 
 	"github.com/slipway-cd/slipway/pkg/access/sso"
 	"github.com/slipway-cd/slipway/pkg/egress"
@@ -29,6 +31,9 @@ const (
 	each = 10 * time.Second
 	// known is how long metadata count that were read from an address.
 	known = 24 * time.Hour
+	// again is after how long metadata are read again whose keys haven't made a
+	// signature, and how long the last ones count at most while they can't be.
+	again, stale = 5 * time.Minute, 7 * 24 * time.Hour
 	// skew is how far a provider's clock may be off.
 	skew = 90 * time.Second
 	// protocol is what elements of requests and responses are in, assertion those of
@@ -54,7 +59,8 @@ type Client struct {
 type remembered struct {
 	sso.Metadata
 
-	until time.Time
+	read  time.Time
+	until time.Time // then they are read again
 }
 
 // New makes a Client, which reaches what users may have it reach (pkg/egress).
@@ -79,6 +85,18 @@ func (c *Client) metadata(ctx context.Context, p sso.Provider) (sso.Metadata, er
 	if c.now().Before(found.until) {
 		return found.Metadata, nil
 	}
+	m, err := c.refresh(ctx, at)
+	if err != nil && !found.read.IsZero() && c.now().Before(found.read.Add(stale)) {
+		// The provider may be fine although its metadata can't be read. Nobody asks
+		// for them at each login meanwhile.
+		c.keep(at, remembered{found.Metadata, found.read, c.now().Add(again)})
+		return found.Metadata, nil
+	}
+	return m, err
+}
+
+// refresh reads metadata at an address, and keeps them.
+func (c *Client) refresh(ctx context.Context, at string) (sso.Metadata, error) {
 	text, err := c.read(ctx, at)
 	if err != nil {
 		return sso.Metadata{}, login.Refuse(login.Away, fmt.Errorf("read the metadata at %s: %w", at, err))
@@ -87,13 +105,34 @@ func (c *Client) metadata(ctx context.Context, p sso.Provider) (sso.Metadata, er
 	if err != nil {
 		return m, login.Refuse(login.Broken, fmt.Errorf("the metadata at %s: %w", at, err))
 	}
+	c.keep(at, remembered{m, c.now(), c.now().Add(known)})
+	return m, nil
+}
+
+func (c *Client) keep(at string, m remembered) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	if len(c.providers) >= 100 {
 		clear(c.providers)
 	}
-	c.providers[at] = remembered{m, c.now().Add(known)}
-	return m, nil
+	c.providers[at] = m
+}
+
+// newer reads metadata at an address again whose keys haven't made a signature: the
+// provider may have others by now. What was read just now isn't.
+func (c *Client) newer(ctx context.Context, p sso.Provider) (sso.Metadata, bool) {
+	at := p.Federation.MetadataURL
+	c.mu.Lock()
+	found := c.providers[at]
+	c.mu.Unlock()
+	if at == "" || c.now().Before(found.read.Add(again)) {
+		return sso.Metadata{}, false
+	}
+	m, err := c.refresh(ctx, at)
+	if err != nil {
+		c.keep(at, remembered{found.Metadata, c.now(), found.until}) // it isn't asked each time that somebody posts something
+	}
+	return m, err == nil
 }
 
 func (c *Client) read(ctx context.Context, at string) ([]byte, error) {
@@ -124,7 +163,7 @@ func (c *Client) read(ctx context.Context, at string) ([]byte, error) {
 const asking = "_"
 
 // Begin is the address at the provider where a login begins.
-func (c *Client) Begin(ctx context.Context, p sso.Provider, base string, a login.Attempt) (string, error) {
+func (c *Client) Begin(ctx context.Context, p sso.Provider, base string, keys login.Pairs, a login.Attempt) (string, error) {
 	m, err := c.metadata(ctx, p)
 	if err != nil {
 		return "", err
@@ -134,7 +173,15 @@ func (c *Client) Begin(ctx context.Context, p sso.Provider, base string, a login
 		Issuer:                      &saml.Issuer{Format: entity, Value: p.Entity(base)},
 		AssertionConsumerServiceURL: base + p.Served("acs"), ProtocolBinding: saml.HTTPPostBinding,
 	}
-	at, err := request.Redirect(a.State, &saml.ServiceProvider{})
+	var as saml.ServiceProvider
+	if p.Federation.Signs {
+		pairs, err := keys(ctx)
+		if err != nil {
+			return "", err
+		}
+		as = saml.ServiceProvider{Key: pairs[0].Key, Certificate: pairs[0].Certificate, SignatureMethod: dsig.RSASHA256SignatureMethod}
+	}
+	at, err := request.Redirect(a.State, &as)
 	if err != nil {
 		return "", fmt.Errorf("write a request to the provider %s: %w", p.ID, err)
 	}
@@ -142,13 +189,29 @@ func (c *Client) Begin(ctx context.Context, p sso.Provider, base string, a login
 }
 
 // Describe is what the provider's side is told of Slipway, as XML.
-func (c *Client) Describe(p sso.Provider, base string) ([]byte, error) {
-	no, yes := false, true
+func (c *Client) Describe(ctx context.Context, p sso.Provider, base string, keys login.Pairs) ([]byte, error) {
+	signs, yes := p.Federation.Signs, true
+	pairs, err := keys(ctx)
+	if err != nil {
+		return nil, err
+	}
+	var published []saml.KeyDescriptor
+	for _, pair := range pairs {
+		if !pair.Past {
+			// For signing and for encryption: the next one is told of before it signs.
+			published = append(published, saml.KeyDescriptor{
+				KeyInfo: saml.KeyInfo{X509Data: saml.X509Data{X509Certificates: []saml.X509Certificate{{Data: base64.StdEncoding.EncodeToString(pair.Certificate.Raw)}}}},
+				EncryptionMethods: []saml.EncryptionMethod{
+					{Algorithm: encryption11 + "aes256-gcm"}, {Algorithm: encryption + "aes256-cbc"}, {Algorithm: encryption + "rsa-oaep-mgf1p"},
+				},
+			})
+		}
+	}
 	text, err := xml.MarshalIndent(saml.EntityDescriptor{
 		EntityID: p.Entity(base), ValidUntil: c.now().Add(7 * known).UTC(),
 		SPSSODescriptors: []saml.SPSSODescriptor{{
-			SSODescriptor:       saml.SSODescriptor{RoleDescriptor: saml.RoleDescriptor{ProtocolSupportEnumeration: protocol}},
-			AuthnRequestsSigned: &no, WantAssertionsSigned: &yes,
+			SSODescriptor:       saml.SSODescriptor{RoleDescriptor: saml.RoleDescriptor{ProtocolSupportEnumeration: protocol, KeyDescriptors: published}},
+			AuthnRequestsSigned: &signs, WantAssertionsSigned: &yes,
 			AssertionConsumerServices: []saml.IndexedEndpoint{{Binding: saml.HTTPPostBinding, Location: base + p.Served("acs"), Index: 1, IsDefault: &yes}},
 		}},
 	}, "", "  ")

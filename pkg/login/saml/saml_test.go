@@ -1,6 +1,7 @@
 package saml_test
 
 import (
+	"context"
 	"encoding/base64"
 	"errors"
 	"fmt"
@@ -31,6 +32,7 @@ const (
 type desk struct {
 	*testing.T
 	idp    *samlidp.Provider
+	keys   []login.Pair // of Slipway
 	client *saml.Client
 	now    time.Time
 }
@@ -52,9 +54,11 @@ func (d *desk) provider() sso.Provider {
 	}
 }
 
+func (d *desk) pairs(context.Context) ([]login.Pair, error) { return d.keys, nil }
+
 func (d *desk) read() (login.Asserted, error) {
 	d.Helper()
-	return d.client.Read(d.Context(), d.provider(), base, d.idp.Respond("_nonce", acs, entity))
+	return d.client.Read(d.Context(), d.provider(), base, d.pairs, d.idp.Respond("_nonce", acs, entity))
 }
 
 func (d *desk) want(f login.Failure, err error) {
@@ -316,7 +320,7 @@ func TestWrappedSignatures(t *testing.T) {
 			d.idp.Bend(func(a *samlidp.Answer) { a.SignAssertion, a.SignResponse = !c.response, c.response })
 			p := d.provider()
 			d.idp.Forge(func(text string) string {
-				if got, err := d.client.Read(t.Context(), p, base, base64.StdEncoding.EncodeToString([]byte(text))); err != nil || got.Subject != "ada@example.com" {
+				if got, err := d.client.Read(t.Context(), p, base, d.pairs, base64.StdEncoding.EncodeToString([]byte(text))); err != nil || got.Subject != "ada@example.com" {
 					t.Errorf("before it is put together in another way: %+v, %v", got, err)
 				}
 				doc := etree.NewDocument()
@@ -379,7 +383,7 @@ func TestTextsThatArentRead(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			d := setup(t)
-			_, err := d.client.Read(t.Context(), d.provider(), base, text(d))
+			_, err := d.client.Read(t.Context(), d.provider(), base, d.pairs, text(d))
 			d.want(login.Unproved, err)
 		})
 	}
@@ -388,10 +392,13 @@ func TestTextsThatArentRead(t *testing.T) {
 		return strings.Replace(s, "<saml:Assertion", "<saml:EncryptedAssertion/><saml:Assertion", 1)
 	})
 	_, err := d.read()
+	d.want(login.Unproved, err)
+	d.idp.Forge(func(s string) string { return strings.Replace(s, "<saml:NameID", "<saml:EncryptedID/><saml:NameID", 1) })
+	_, err = d.read()
 	d.want(login.Broken, err)
 	d.idp.Forge(nil) // lines may be broken
 	text := d.idp.Respond("_nonce", acs, entity)
-	if _, err := d.client.Read(t.Context(), d.provider(), base, text[:76]+"\r\n"+text[76:]); err != nil {
+	if _, err := d.client.Read(t.Context(), d.provider(), base, d.pairs, text[:76]+"\r\n"+text[76:]); err != nil {
 		t.Error(err)
 	}
 }
@@ -404,7 +411,7 @@ func TestKeysAreThoseOfTheMetadata(t *testing.T) {
 	p.Federation = sso.Federation{MetadataURL: d.idp.URL + "/metadata"}
 	read := func() error {
 		t.Helper()
-		_, err := d.client.Read(t.Context(), p, base, d.idp.Respond("_nonce", acs, entity))
+		_, err := d.client.Read(t.Context(), p, base, d.pairs, d.idp.Respond("_nonce", acs, entity))
 		return err
 	}
 	for range 3 {
@@ -416,9 +423,15 @@ func TestKeysAreThoseOfTheMetadata(t *testing.T) {
 		t.Errorf("the metadata were asked for %d times", n)
 	}
 	d.idp.Rotate()
-	d.want(login.Unproved, read())
-	d.now = d.now.Add(24 * time.Hour)
+	for range 3 { // whoever posts nonsense doesn't have it asked each time
+		d.want(login.Unproved, read())
+	}
+	d.now = d.now.Add(5 * time.Minute)
 	if err := read(); err != nil || d.idp.Count("/metadata") != 2 {
+		t.Errorf("once the metadata may be read again: %v; asked %d times", err, d.idp.Count("/metadata"))
+	}
+	d.now = d.now.Add(24 * time.Hour)
+	if err := read(); err != nil || d.idp.Count("/metadata") != 3 {
 		t.Errorf("a day later: %v; asked %d times", err, d.idp.Count("/metadata"))
 	}
 	d.now = d.now.Add(240 * time.Hour) // the certificate has ended
@@ -454,7 +467,7 @@ func TestWhereMetadataAreRead(t *testing.T) {
 	} {
 		p := d.provider()
 		p.Federation = sso.Federation{MetadataURL: c.at}
-		_, err := d.client.Begin(t.Context(), p, base, login.Attempt{State: "state", Nonce: "nonce"})
+		_, err := d.client.Begin(t.Context(), p, base, d.pairs, login.Attempt{State: "state", Nonce: "nonce"})
 		var r *login.Refusal
 		if !errors.As(err, &r) || r.Failure != c.why {
 			t.Errorf("%s: got %v; want %s", name, err, c.why)
@@ -510,7 +523,7 @@ func FuzzResponse(f *testing.F) {
 	}
 	f.Add([]byte(`<!DOCTYPE x><a/>`))
 	f.Fuzz(func(t *testing.T, text []byte) {
-		got, err := client.Read(t.Context(), p, base, base64.StdEncoding.EncodeToString(text))
+		got, err := client.Read(t.Context(), p, base, nil, base64.StdEncoding.EncodeToString(text))
 		if err == nil && (got.Subject != "ada@example.com" || got.Asked != "nonce" || fmt.Sprint(got.All["groups"]) != "[devs]") {
 			t.Errorf("it tells of %+v", got)
 		}
