@@ -29,7 +29,7 @@ func TestConsoleInABrowserOnAWS(t *testing.T) {
 	}
 	a := e2e.StartAWS(t)
 	binary := filepath.Join(t.TempDir(), "console")
-	build := exec.CommandContext(t.Context(), "go", "build", "-tags=lambda.norpc,console", "-ldflags=-s -w", "-o", binary, "github.com/slipway-cd/slipway/functions/console") //nolint:gosec // this test's
+	build := exec.CommandContext(t.Context(), "go", "build", "-tags=lambda.norpc,console", "-ldflags=-s -w", "-o", binary, "github.com/slipway-cd/slipway/functions/console")
 	if out, err := build.CombinedOutput(); err != nil {
 		t.Fatalf("build the console's function: %v\n%s", err, out)
 	}

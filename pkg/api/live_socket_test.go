@@ -41,13 +41,13 @@ func TestTicketsForPagesAreBounded(t *testing.T) {
 		cfg := s.cfg
 		cfg.Viewers = tt.viewers
 		s.Server = api.New(cfg)
-		answer := s.ask("POST", "/v1/live/tickets"+tt.query, "")
+		made := s.ask("POST", "/v1/live/tickets"+tt.query, "")
 		if tt.status == 200 {
 			var got struct{ URL, Ticket, ExpiresAt string }
-			if answer.want(200, &got); got.Ticket == "" {
+			if made.want(200, &got); got.Ticket == "" {
 				t.Errorf("%s: %+v has no ticket", name, got)
 			}
-		} else if p := answer.problem(tt.status); p.Code != tt.code {
+		} else if p := made.problem(tt.status); p.Code != tt.code {
 			t.Errorf("%s: %+v; want %q", name, p, tt.code)
 		}
 		var who access.Whoami

@@ -26,8 +26,9 @@ import (
 const (
 	// PayloadType is what an envelope has in it.
 	PayloadType = "application/vnd.in-toto+json"
-	// StatementType is what a statement is, and PredicateType what it says.
+	// StatementType is what a statement is.
 	StatementType = "https://in-toto.io/Statement/v1"
+	// PredicateType is what it says.
 	PredicateType = "https://slipway/attestation/approval/v1"
 )
 

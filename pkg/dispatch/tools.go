@@ -34,9 +34,13 @@ func missing(t store.Task, d store.Delegate) []string {
 
 // Has says whether a delegate has a tool: NAME, or NAME=VERSION, where a version
 // of fewer parts stands for all that begin with it, and ~1.2 for 1.2 and what
-// comes after it in 1. Of alternatives, NAME|OTHER, one is enough.
+// comes after it in 1. Of alternatives, NAME|OTHER, one is enough. A delegate of
+// before they told what their machines are is on some Linux.
 func Has(d store.Delegate, want string) bool {
 	names, version, _ := strings.Cut(want, "=")
+	if (want == "os=linux" || names == "arch") && !slices.ContainsFunc(d.Tools, func(tool string) bool { return strings.HasPrefix(tool, "os=") }) {
+		return true
+	}
 	return slices.ContainsFunc(d.Tools, func(tool string) bool {
 		name, found, _ := strings.Cut(tool, "=")
 		return slices.Contains(strings.Split(names, "|"), name) && satisfies(found, version)

@@ -50,6 +50,16 @@ func TestMachineAndTools(t *testing.T) {
 			t.Errorf("%s says %q", name, got)
 		}
 	}
+	older := d
+	older.Tools = []string{"sam=1.145.2"} // it doesn't know that one can tell
+	for _, c := range []struct {
+		tools []string
+		is    bool
+	}{{[]string{"os=linux", "arch=amd64"}, true}, {[]string{"os=linux", "arch=arm64"}, true}, {[]string{"os=windows", "arch=amd64"}, false}} {
+		if got := dispatch.Eligible(store.Task{Kind: "x", Tools: c.tools}, older, now); got != c.is {
+			t.Errorf("a delegate that tells nothing of its machine, for %v: %v; want %v", c.tools, got, c.is)
+		}
+	}
 	why := dispatch.Explain(store.Task{Kind: "x", Machine: "m2", Tools: []string{"sam=1.120"}}, []store.Delegate{d}, now)
 	for _, want := range []string{"isn't on the machine that has the workspace", "has sam 1.145.2 instead of 1.120"} {
 		if !strings.Contains(why, want) {

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"log/slog"
 	"net/netip"
+	"slices"
 	"time"
 
 	"github.com/aws/aws-sdk-go-v2/service/apigatewaymanagementapi"
@@ -50,12 +51,12 @@ func (h *Hints) Tell(ctx context.Context, executions []string) {
 	defer cancel()
 	pages, err := h.Viewers.Viewers(ctx, h.Account)
 	if err != nil || len(pages) == 0 {
-		h.complain(ctx, "no page was told of changed executions", err)
+		h.complain(ctx, "all", err)
 		return
 	}
 	changed, err := h.read(ctx, executions)
 	if err != nil {
-		h.complain(ctx, "no page was told of changed executions", err)
+		h.complain(ctx, "all", err)
 		return
 	}
 	bearers := map[bearing][]store.Viewer{}
@@ -69,7 +70,7 @@ func (h *Hints) Tell(ctx context.Context, executions []string) {
 	calls.SetLimit(wakeAtOnce)
 	for by, theirs := range bearers {
 		calls.Go(func() error {
-			h.complain(ctx, "some pages weren't told of changed executions", h.tell(ctx, by, theirs, changed))
+			h.complain(ctx, "some", h.tell(ctx, by, theirs, changed))
 			return nil
 		})
 	}
@@ -169,11 +170,7 @@ func (h *Hints) caller(ctx context.Context, by bearing) (grants.Caller, error) {
 
 // ended says whether an error means that a bearer may no longer ask anything.
 func ended(err error) bool {
-	switch fault.CodeOf(err) {
-	case fault.NotFound, fault.Unauthenticated, fault.ExpiredToken, fault.Forbidden:
-		return true
-	}
-	return false
+	return slices.Contains([]fault.Code{fault.NotFound, fault.Unauthenticated, fault.ExpiredToken, fault.Forbidden}, fault.CodeOf(err))
 }
 
 // send says a hint to a page, and forgets one that has gone or that was the last.
@@ -192,8 +189,9 @@ func (h *Hints) send(ctx context.Context, v store.Viewer, hint live.Hint) error 
 	return err
 }
 
-func (h *Hints) complain(ctx context.Context, what string, err error) {
+// complain says that pages weren't told.
+func (h *Hints) complain(ctx context.Context, which string, err error) {
 	if err != nil {
-		h.Log.WarnContext(ctx, what, "error", err)
+		h.Log.WarnContext(ctx, "pages weren't told of changed executions", "which", which, "error", err)
 	}
 }
