@@ -235,23 +235,27 @@ func TestAttacksByEncryption(t *testing.T) {
 	}
 	for name, wrap := range map[string]func(t *testing.T, d *desk, r *tree) *etree.Element{
 		"unsigned": func(t *testing.T, d *desk, r *tree) *etree.Element {
+			t.Helper()
 			r.root.RemoveChild(r.asserts)
 			r.root.AddChild(put(t, r.evil, d.keys[0]))
 			return r.root
 		},
 		"with the signature of another": func(t *testing.T, d *desk, r *tree) *etree.Element {
+			t.Helper()
 			r.evil.InsertChildAt(1, r.signature.Copy())
 			r.root.RemoveChild(r.asserts)
 			r.root.AddChild(put(t, r.evil, d.keys[0]))
 			return r.root
 		},
 		"with the signed one in it": func(t *testing.T, d *desk, r *tree) *etree.Element {
+			t.Helper()
 			r.root.RemoveChild(r.asserts)
 			r.evil.AddChild(r.asserts)
 			r.root.AddChild(put(t, r.evil, d.keys[0]))
 			return r.root
 		},
 		"with the signed one in its signature": func(t *testing.T, d *desk, r *tree) *etree.Element {
+			t.Helper()
 			signature := r.signature.Copy()
 			r.root.RemoveChild(r.asserts)
 			object := signature.CreateElement("ds:Object")
@@ -261,20 +265,24 @@ func TestAttacksByEncryption(t *testing.T) {
 			return r.root
 		},
 		"beside the signed one": func(t *testing.T, d *desk, r *tree) *etree.Element {
+			t.Helper()
 			r.root.AddChild(put(t, r.evil, d.keys[0]))
 			return r.root
 		},
 		"before the signed one": func(t *testing.T, d *desk, r *tree) *etree.Element {
+			t.Helper()
 			r.root.InsertChildAt(r.asserts.Index(), put(t, r.evil, d.keys[0]))
 			return r.root
 		},
 		"twice": func(t *testing.T, d *desk, r *tree) *etree.Element {
+			t.Helper()
 			r.root.RemoveChild(r.asserts)
 			r.root.AddChild(put(t, r.evil, d.keys[0]))
 			r.root.AddChild(put(t, r.asserts, d.keys[0]))
 			return r.root
 		},
 		"two texts in one": func(t *testing.T, d *desk, r *tree) *etree.Element {
+			t.Helper()
 			r.root.RemoveChild(r.asserts)
 			holder := put(t, r.evil, d.keys[0])
 			holder.AddChild(put(t, r.asserts, d.keys[0]).ChildElements()[0])
@@ -282,17 +290,20 @@ func TestAttacksByEncryption(t *testing.T) {
 			return r.root
 		},
 		"a Response in it": func(t *testing.T, d *desk, r *tree) *etree.Element {
+			t.Helper()
 			outer := r.root.Copy()
 			outer.RemoveChild(outer.FindElement("./Assertion"))
 			outer.AddChild(put(t, r.root, d.keys[0]))
 			return outer
 		},
 		"by the wrong key": func(t *testing.T, _ *desk, r *tree) *etree.Element {
+			t.Helper()
 			r.root.RemoveChild(r.asserts)
 			r.root.AddChild(put(t, r.asserts, newPair(t)))
 			return r.root
 		},
 		"by the older way": func(t *testing.T, d *desk, r *tree) *etree.Element {
+			t.Helper()
 			r.root.RemoveChild(r.asserts)
 			holder := put(t, r.asserts, d.keys[0])
 			holder.FindElement(".//EncryptedKey/EncryptionMethod").CreateAttr("Algorithm", "http://www.w3.org/2001/04/xmlenc#rsa-1_5")
@@ -300,6 +311,7 @@ func TestAttacksByEncryption(t *testing.T) {
 			return r.root
 		},
 		"by Triple DES": func(t *testing.T, d *desk, r *tree) *etree.Element {
+			t.Helper()
 			r.root.RemoveChild(r.asserts)
 			holder := put(t, r.asserts, d.keys[0])
 			holder.FindElement("./EncryptedData/EncryptionMethod").CreateAttr("Algorithm", "http://www.w3.org/2001/04/xmlenc#tripledes-cbc")
@@ -307,6 +319,7 @@ func TestAttacksByEncryption(t *testing.T) {
 			return r.root
 		},
 		"cut short": func(t *testing.T, d *desk, r *tree) *etree.Element {
+			t.Helper()
 			r.root.RemoveChild(r.asserts)
 			holder := put(t, r.asserts, d.keys[0])
 			value := holder.FindElement("./EncryptedData/CipherData/CipherValue")
