@@ -111,15 +111,19 @@ func (b *bench) PutConnection(_ context.Context, c store.Connection) error {
 func (b *bench) Connections(context.Context, string) ([]store.Connection, error) { return nil, nil }
 func (b *bench) DeleteConnection(context.Context, store.Connection) error        { return nil }
 
+func (b *bench) PutViewer(context.Context, store.Viewer) error              { return nil }
+func (b *bench) Viewers(context.Context, string) ([]store.Viewer, error)    { return nil, nil }
+func (b *bench) DeleteViewer(context.Context, string, string) (bool, error) { return false, nil }
+
 func (b *bench) lobby() lambda.Handler {
-	return function.Connect(&socket.Lobby{Store: b.Store.Store, Connections: b, Now: time.Now, Log: slog.New(slog.DiscardHandler)})
+	return function.Connect(&socket.Lobby{Store: b.Store.Store, Connections: b, Viewers: b, Now: time.Now, Log: slog.New(slog.DiscardHandler)})
 }
 
 // stream reads the table's stream; the records of the sample hold all of
 // themselves, so there is no table.
 func (b *bench) stream() lambda.Handler {
 	return function.Feed(function.Stream{
-		Change: dynamo.New(nil, dynamo.Config{}).Change, Read: b.Feed.Events, Superseded: dynamo.Superseded, Metrics: io.Discard, Log: slog.New(slog.DiscardHandler),
+		Change: dynamo.New(nil, dynamo.Config{}).Change, Read: b.Feed.Events, Superseded: dynamo.Superseded, Touched: dynamo.Touched, Hint: func(context.Context, []string) {}, Metrics: io.Discard, Log: slog.New(slog.DiscardHandler),
 		Put: func(_ context.Context, list []feed.Event) error {
 			b.told = append(b.told, list...)
 			return nil

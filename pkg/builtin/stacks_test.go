@@ -28,12 +28,12 @@ func TestAStageMakesAStackOnceByAnIdentifier(t *testing.T) {
 		"once, and in another stage": {head + stage("s", made("a", "web"), made("b", "shop"), made("c", `"<+pipeline.name>"`), made("d", `"<+pipeline.name>"`)) + stage("t", made("a", "web")), "[]"},
 		"twice": {
 			head + stage("s", made("a", "web"), "stepGroup: {identifier: g, name: g, steps: [{"+made("b", "web")+"}]}"),
-			`[15:156 stages[0].stage.spec.execution.steps[1].stepGroup.steps[0].step.spec.provisionerIdentifier: the CreateStack step in line 14 of this stage has the provisionerIdentifier "web", too; want one of its own for each stack [DUPLICATE_IDENTIFIER]]`,
+			`[15:156 stages[0].stage.spec.execution.steps[1].stepGroup.steps[0].step.spec.provisionerIdentifier: the CreateStack step in line 14 of this stage has the provisionerIdentifier "web", too; want one of its own for each [DUPLICATE_IDENTIFIER]]`,
 		},
 		"in both sections": {
 			head + strings.NewReplacer("type: Custom", "type: Deployment\n        failureStrategies: [{onFailure: {errors: [AllErrors], action: {type: StageRollback}}}]", "spec:\n          execution", "spec:\n          deploymentType: ECS\n          service: {serviceRef: s}\n          environment: {environmentRef: e, infrastructureDefinition: {identifier: i}, provisioner: {steps: [{"+made("b", "web")+"}]}}\n          execution").
 				Replace(stage("s", made("a", "web"))),
-			`[18:111 stages[0].stage.spec.execution.steps[0].step.spec.provisionerIdentifier: the CreateStack step in line 15 of this stage has the provisionerIdentifier "web", too; want one of its own for each stack [DUPLICATE_IDENTIFIER]]`,
+			`[18:111 stages[0].stage.spec.execution.steps[0].step.spec.provisionerIdentifier: the CreateStack step in line 15 of this stage has the provisionerIdentifier "web", too; want one of its own for each [DUPLICATE_IDENTIFIER]]`,
 		},
 		"a step of a deployment": {
 			head + strings.NewReplacer("type: Custom", "type: Deployment\n        failureStrategies: [{onFailure: {errors: [AllErrors], action: {type: StageRollback}}}]", "spec:\n          execution", "spec:\n          deploymentType: AWS_SAM\n          service: {serviceRef: s}\n          environment: {environmentRef: e, infrastructureDefinition: {identifier: i}, provisioner: {steps: [{step: {identifier: x, name: x, type: DownloadManifests, timeout: 1m, spec: {}}}]}}\n          execution").

@@ -231,6 +231,8 @@ func beyond() []string {
 		`the freeze is Enabled and has no windows`,
 		`the group has no resources`,
 		`the group is linked, and nothing says`,
+		// service accounts may approve alone
+		`approvers: key "userGroups" is missing`,
 		// what goes by a word that is absent or an expression
 		`the filter is `,
 		`step(K8sCanaryDeploy).spec`, `.type is an `, `trafficRouting.provider is`,
