@@ -91,10 +91,20 @@ on(
   },
 );
 
+/** streamed waits until the trail has been streamed, which is so once a minute. */
+async function streamed() {
+  for (;;) {
+    const { destinations } = await server.ask("GET", "/v1/audit/destinations");
+    if (destinations.some((d) => d.identifier === "siem" && d.sequence > 0)) return;
+    await new Promise((resolve) => setTimeout(resolve, 500));
+  }
+}
+
 for (const colorScheme of ["light", "dark"])
   on(
     `destinations of the audit trail say how far it has come, in the ${colorScheme}`,
     async ({ page, login, accessible }) => {
+      await streamed();
       await login(`${at}/audit`);
       await page.getByRole("link", { name: "Streaming destinations" }).press("Enter");
       await page.getByRole("row", { name: /To later HTTP Paused none/ }).waitFor();
