@@ -51,13 +51,13 @@ func attestCommand(a *app) *cobra.Command {
 type notary struct{ app *app }
 
 func (n notary) get(ctx context.Context, client *apiclient.Client, execution string) error {
-	all, err := apiclient.Attestations{Client: client}.Of(ctx, execution)
+	all, err := envelopesOf(ctx, client, execution)
 	if err != nil {
 		return err
 	}
 	out := json.NewEncoder(n.app.out)
 	for _, one := range all {
-		if err := out.Encode(one.Envelope); err != nil {
+		if err := out.Encode(one); err != nil {
 			return fmt.Errorf("write an attestation: %w", err)
 		}
 	}
@@ -65,11 +65,7 @@ func (n notary) get(ctx context.Context, client *apiclient.Client, execution str
 }
 
 func (n notary) keys(ctx context.Context) error {
-	client, _, err := n.app.caller.connect()
-	if err != nil {
-		return err
-	}
-	keys, err := apiclient.Attestations{Client: client}.Keys(ctx)
+	keys, err := n.trusted(ctx, "")
 	if err != nil {
 		return err
 	}
@@ -118,6 +114,7 @@ func short(digest string) string {
 	return digest[:min(len(digest), shown)]
 }
 
+// trusted are the keys of a file, or those of the server where none is named.
 func (n notary) trusted(ctx context.Context, file string) (attest.Trusted, error) {
 	var keys attest.Trusted
 	if file == "" {
@@ -141,7 +138,11 @@ func (n notary) trusted(ctx context.Context, file string) (attest.Trusted, error
 func (n notary) envelopes(ctx context.Context, name string) ([]attest.Envelope, error) {
 	f, err := os.Open(name)
 	if errors.Is(err, os.ErrNotExist) && executionIDs.MatchString(name) {
-		return n.ofExecution(ctx, name)
+		client, _, err := n.app.caller.connect()
+		if err != nil {
+			return nil, err
+		}
+		return envelopesOf(ctx, client, name)
 	}
 	if err != nil {
 		return nil, fault.New(fault.Invalid, "%w", err)
@@ -161,12 +162,8 @@ func (n notary) envelopes(ctx context.Context, name string) ([]attest.Envelope, 
 	}
 }
 
-func (n notary) ofExecution(ctx context.Context, id string) ([]attest.Envelope, error) {
-	client, _, err := n.app.caller.connect()
-	if err != nil {
-		return nil, err
-	}
-	all, err := apiclient.Attestations{Client: client}.Of(ctx, id)
+func envelopesOf(ctx context.Context, client *apiclient.Client, execution string) ([]attest.Envelope, error) {
+	all, err := apiclient.Attestations{Client: client}.Of(ctx, execution)
 	out := make([]attest.Envelope, len(all))
 	for i, one := range all {
 		out[i] = one.Envelope

@@ -204,10 +204,11 @@ func untrusted(d document, docs []document, strict bool) []fault.Detail {
 	if strict {
 		report.Strict()
 	}
-	lint.Untrusted(d.entity.Doc, builtin.Steps(), report)
+	types := builtin.Steps()
+	lint.Untrusted(d.entity.Doc, types, report)
 	for _, o := range docs {
 		if o.entity != nil && o.entity.Kind == ref.Pipeline && d.entity.Parent.ID == o.entity.Identifier.Value && d.entity.Parent.Scope == o.entity.Scope {
-			catalog.Fills(o.node.Get(string(ref.Pipeline)), d.entity, builtin.Steps(), report)
+			catalog.Fills(o.node.Get(string(ref.Pipeline)), d.entity, types, report)
 		}
 	}
 	var wrong []fault.Detail

@@ -92,13 +92,9 @@ func Open(cfg *rest.Config) (*Cluster, error) {
 	cfg.QPS, cfg.UserAgent = -1, "slipway-delegate" // as many requests as come: the API server's own fairness protects it
 	heard := new(atomic.Bool)
 	cfg.Wrap(func(next http.RoundTripper) http.RoundTripper { return patient{next, heard} })
-	httpClient, err := rest.HTTPClientFor(cfg)
+	httpClient, d, err := clients(cfg)
 	if err != nil {
-		return nil, fault.New(fault.Invalid, "the cluster's access: %w", err)
-	}
-	d, err := dynamic.NewForConfigAndClient(cfg, httpClient)
-	if err != nil {
-		return nil, fmt.Errorf("make a client: %w", err)
+		return nil, err
 	}
 	asker, err := discovery.NewDiscoveryClientForConfigAndClient(cfg, httpClient)
 	if err != nil {
@@ -114,18 +110,27 @@ func Open(cfg *rest.Config) (*Cluster, error) {
 	}, nil
 }
 
+// clients are those that reach a cluster, of which the second one uses the first.
+func clients(cfg *rest.Config) (*http.Client, *dynamic.DynamicClient, error) {
+	httpClient, err := rest.HTTPClientFor(cfg)
+	if err != nil {
+		return nil, nil, fault.New(fault.Invalid, "the cluster's access: %w", err)
+	}
+	d, err := dynamic.NewForConfigAndClient(cfg, httpClient)
+	if err != nil {
+		return nil, nil, fmt.Errorf("make a client: %w", err)
+	}
+	return httpClient, d, nil
+}
+
 // As speaks to the cluster as one of its users, if the cluster lets it. What kinds there
 // are is known from who it is itself.
 func (c *Cluster) As(user string) (*Cluster, error) {
 	cfg := rest.CopyConfig(c.Config)
 	cfg.Impersonate = rest.ImpersonationConfig{UserName: user}
-	httpClient, err := rest.HTTPClientFor(cfg)
+	httpClient, d, err := clients(cfg)
 	if err != nil {
-		return nil, fault.New(fault.Invalid, "the cluster's access: %w", err)
-	}
-	d, err := dynamic.NewForConfigAndClient(cfg, httpClient)
-	if err != nil {
-		return nil, fmt.Errorf("make a client: %w", err)
+		return nil, err
 	}
 	return &Cluster{Config: cfg, Dynamic: d, Kinds: c.Kinds, Mapper: c.Mapper, HTTP: httpClient, Base: c.Base}, nil
 }

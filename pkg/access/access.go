@@ -156,7 +156,7 @@ func VerifySession(ctx context.Context, keys store.Keys, text string, now time.T
 		err = unknown()
 	}
 	if err == nil && t.Of != "" {
-		err = lives(ctx, keys, t.Of, now)
+		_, err = lives(ctx, keys, t.Of, now)
 	}
 	if fault.Is(err, fault.Unauthenticated) || fault.Is(err, fault.ExpiredToken) {
 		err = fault.New(fault.Unauthenticated, "the session has ended; log in again")
@@ -187,27 +187,26 @@ func unknown() error {
 	return fault.New(fault.Unauthenticated, "the token isn't known or was revoked")
 }
 
-// Recheck says whether a token that Verify found may still be used: an answer
-// that goes on for long ends when its token is revoked, or that of its session.
-func Recheck(ctx context.Context, keys store.Keys, t store.AccessToken, now time.Time) error {
-	err := lives(ctx, keys, t.ID, now)
+// Recheck gives a token that Verify found as it is now, if it may still be used: an
+// answer that goes on for long ends when its token is revoked, or that of its session.
+func Recheck(ctx context.Context, keys store.Keys, id string, now time.Time) (store.AccessToken, error) {
+	t, err := lives(ctx, keys, id, now)
 	if err == nil && t.Kind == store.TokenSession && t.Of != "" {
-		err = lives(ctx, keys, t.Of, now)
+		_, err = lives(ctx, keys, t.Of, now)
 	}
-	return err
+	return t, err
 }
 
-// lives says whether there is a token that nobody has revoked, and whose time
-// isn't over.
-func lives(ctx context.Context, keys store.Keys, id string, now time.Time) error {
+// lives gives a token that nobody has revoked, and whose time isn't over.
+func lives(ctx context.Context, keys store.Keys, id string, now time.Time) (store.AccessToken, error) {
 	t, err := keys.Token(ctx, id)
 	if fault.Is(err, fault.NotFound) || err == nil && t.Revoked {
-		return unknown()
+		return store.AccessToken{}, unknown()
 	}
 	if err == nil {
 		err = Ended(t, now)
 	}
-	return err
+	return t, err
 }
 
 // ActorOf is how audits name a principal. A service account's name is none that

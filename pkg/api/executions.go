@@ -350,17 +350,12 @@ func (s *steering) awaitEnd(ctx context.Context, id string, most time.Duration) 
 // wasn't revoked, the session goes on, and no IP allow list keeps that one out by now. It gives the caller as
 // of now.
 func (s *steering) goesOn(ctx context.Context) (grants.Caller, error) {
-	if err := access.Recheck(ctx, s.Store.Keys, caller(ctx), s.Now()); err != nil {
+	t, err := access.Recheck(ctx, s.Store.Keys, caller(ctx).ID, s.Now())
+	if err != nil {
 		return grants.Caller{}, err
 	}
-	now, t := asker(ctx).Now(), caller(ctx)
-	if t.Kind == store.TokenSession { // which somebody may have used since
-		var err error
-		if t, err = s.Store.Token(ctx, t.ID); err != nil {
-			return grants.Caller{}, err
-		}
-	}
-	if _, err := open(ctx, t, now, s.Now()); err != nil {
+	now := asker(ctx).Now()
+	if _, err := now.Open(ctx, t, s.Now()); err != nil {
 		return grants.Caller{}, err
 	}
 	return now, now.Admitted(ctx)

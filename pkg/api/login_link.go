@@ -2,9 +2,6 @@ package api
 
 import (
 	"context"
-	"crypto/rand"
-	"crypto/sha256"
-	"fmt"
 	"net/http"
 	"net/url"
 	"time"
@@ -37,9 +34,13 @@ func (s *sessions) makeLoginLink(ctx context.Context, _ *struct{}) (*struct{ Bod
 	if err := opens(t); err != nil {
 		return nil, err
 	}
-	link := access.LoginLink{Code: rand.Text(), ExpiresAt: s.Now().Add(linkAge)}
-	_, _, err := s.Store.PutAnswer(ctx, store.Answer{Key: linkKey(link.Code, "made"), Body: []byte(t.ID), Expires: link.ExpiresAt})
-	return &struct{ Body access.LoginLink }{link}, err
+	code, expires, err := s.tickets().Make(ctx, []byte(t.ID), s.Now())
+	return &struct{ Body access.LoginLink }{access.LoginLink{Code: code, ExpiresAt: expires}}, err
+}
+
+// tickets are the codes of login links, which mean tokens.
+func (s *sessions) tickets() access.Tickets {
+	return access.Tickets{Keys: s.Store.Keys, What: "login link", Age: linkAge}
 }
 
 func (s *sessions) loginByLink(ctx context.Context, in *struct {
@@ -51,39 +52,20 @@ func (s *sessions) loginByLink(ctx context.Context, in *struct {
 	if u, err := url.Parse(in.Origin); err != nil || u.Scheme != "http" || !loopback(u.Hostname()) {
 		return nil, fault.New(fault.Forbidden, "a login link is for a browser on the server's own machine; log in with a token")
 	}
-	made, err := s.Store.Answer(ctx, linkKey(in.Body.Code, "made"), s.Now())
-	if fault.Is(err, fault.NotFound) {
+	var t store.AccessToken
+	taken, err := s.tickets().Take(ctx, in.Body.Code, s.Now(), func(id []byte) (err error) {
+		t, err = access.Recheck(ctx, s.Store.Keys, string(id), s.Now())
+		return err
+	})
+	if err == nil && !taken || fault.Is(err, fault.Unauthenticated) || fault.Is(err, fault.ExpiredToken) {
 		return nil, deadLink()
 	}
 	if err != nil {
 		return nil, err
-	}
-	t, err := s.Store.Token(ctx, string(made.Body))
-	if err == nil {
-		err = access.Recheck(ctx, s.Store.Keys, t, s.Now())
-	}
-	if fault.Is(err, fault.NotFound) || fault.Is(err, fault.Unauthenticated) || fault.Is(err, fault.ExpiredToken) {
-		return nil, deadLink()
-	}
-	if err != nil {
-		return nil, err
-	}
-	// Of two who open it at once the store lets one be the first. The mark outlives the link.
-	_, first, err := s.Store.PutAnswer(ctx, store.Answer{Key: linkKey(in.Body.Code, "opened"), Expires: made.Expires.Add(linkAge)})
-	if err != nil {
-		return nil, err
-	}
-	if !first {
-		return nil, deadLink()
 	}
 	return s.open(ctx, t, in.Origin)
 }
 
 func deadLink() error {
 	return fault.New(fault.Unauthenticated, "the login link isn't known, was opened before, or is older than %s; make another with slipway console, or log in with a token", linkAge)
-}
-
-// linkKey is where a link's making or opening is noted. It doesn't tell the code.
-func linkKey(code, what string) string {
-	return fmt.Sprintf("login link %s %x", what, sha256.Sum256([]byte(code)))
 }

@@ -143,7 +143,7 @@ func (s *Server) authenticate(next http.Handler) http.Handler {
 		err = stays(r.Context(), t, who)
 		var set setting.Settings
 		if err == nil {
-			set, err = open(r.Context(), t, who, s.Now())
+			set, err = who.Open(r.Context(), t, s.Now())
 		}
 		if err == nil {
 			err = who.Admitted(r.Context())

@@ -11,7 +11,6 @@ import (
 
 	"github.com/slipway-cd/slipway/pkg/access"
 	"github.com/slipway-cd/slipway/pkg/access/action"
-	"github.com/slipway-cd/slipway/pkg/access/grants"
 	"github.com/slipway-cd/slipway/pkg/access/right"
 	"github.com/slipway-cd/slipway/pkg/access/setting"
 	"github.com/slipway-cd/slipway/pkg/fault"
@@ -91,35 +90,10 @@ func idles(r *http.Request) bool {
 	return r.Header.Get(idleHeader) != "" || strings.Contains(r.Header.Get("Accept"), "text/event-stream")
 }
 
-// open refuses a session whose time is over by the settings of the account as they are
-// now, whatever they were when it began.
-func open(ctx context.Context, t store.AccessToken, who grants.Caller, now time.Time) (setting.Settings, error) {
-	if t.Kind != store.TokenSession {
-		return setting.Settings{}, nil
-	}
-	set, err := who.Settings(ctx, ref.Scope{Account: t.Scope.Account})
-	if err != nil {
-		return set, err
-	}
-	over := now.Sub(t.CreatedAt) >= set.Session() || set.SessionInactivity > 0 && now.Sub(seen(t)) >= set.SessionInactivity
-	if over {
-		return set, fault.New(fault.Unauthenticated, "the session has ended; log in again")
-	}
-	return set, nil
-}
-
-// seen is when it was last kept that somebody did something by a session.
-func seen(t store.AccessToken) time.Time {
-	if t.LastUsed.After(t.CreatedAt) {
-		return t.LastUsed
-	}
-	return t.CreatedAt
-}
-
 // sees keeps that somebody does something by a session, now and then, and where it
 // matters. What fails is tried again by the next request.
 func sees(r *http.Request, keys store.Keys, t store.AccessToken, set setting.Settings, now time.Time) error {
-	if t.Kind != store.TokenSession || set.SessionInactivity == 0 || idles(r) || now.Sub(seen(t)) < seenEvery {
+	if t.Kind != store.TokenSession || set.SessionInactivity == 0 || idles(r) || now.Sub(t.Seen()) < seenEvery {
 		return nil
 	}
 	if err := keys.UseToken(r.Context(), t.ID, now); err != nil {

@@ -6,7 +6,6 @@
 package attest
 
 import (
-	"bytes"
 	"context"
 	"crypto"
 	"crypto/rsa"
@@ -182,8 +181,7 @@ func Verify(e Envelope, keys Trusted) (Statement, error) {
 		}
 	}
 	var st Statement
-	decoder := json.NewDecoder(bytes.NewReader(payload))
-	if err := decoder.Decode(&st); err != nil {
+	if err := json.Unmarshal(payload, &st); err != nil {
 		return Statement{}, fmt.Errorf("read the statement: %w", err)
 	}
 	return st, st.check()

@@ -44,8 +44,8 @@ func (d logins) directory(v yamldoc.Value, e *Entity, p *sso.Provider, keys docu
 		"caCertificate":             d.authority(&at.CA),
 		"bindDN":                    d.entry(&at.BindDN),
 		"bindPasswordRef":           d.ofTheAccount(&secret),
-		"connectTimeout":            d.within(&at.Connect),
-		"responseTimeout":           d.within(&at.Respond),
+		"connectTimeout":            roles(d).lasting(&at.Connect, time.Second, 30*time.Second),
+		"responseTimeout":           roles(d).lasting(&at.Respond, time.Second, 30*time.Second),
 		"recursiveMembershipSearch": roles(d).settled(&at.Recursive),
 		"userQueries": func(v yamldoc.Value) {
 			for item := range d.Items(v) {
@@ -147,22 +147,5 @@ func (d logins) authority(into *string) document.Rule {
 			}
 			return nil
 		}).Value
-	}
-}
-
-// within decodes how long something may take.
-func (d logins) within(into *time.Duration) document.Rule {
-	return func(v yamldoc.Value) {
-		const want = "from 1s to 30s"
-		f := d.String(v)
-		if d.Plain(v, f.Expr, want); f.Expr != "" {
-			return
-		}
-		took, err := yamldoc.ParseDuration(f.Value)
-		if err != nil || took < time.Second || took > 30*time.Second {
-			d.Errorf(v, document.WrongValue, "found %q; want %s", yamldoc.Shorten(f.Value), want)
-			return
-		}
-		*into = took
 	}
 }

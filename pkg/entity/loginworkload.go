@@ -26,20 +26,8 @@ func (d logins) workload(v yamldoc.Value, p *sso.Provider, keys document.Keys) {
 		"audience":       d.said(&t.Audience, "what the tokens are for, such as https://slipway.example.com"),
 		"claims":         func(v yamldoc.Value) { t.Claims = d.patterns(v) },
 		"serviceAccount": func(v yamldoc.Value) { t.Account = d.account(v) },
-		"ttl": func(v yamldoc.Value) {
-			const want = "from 1m to 1h"
-			f := d.String(v)
-			if d.Plain(v, f.Expr, want); f.Expr != "" {
-				return
-			}
-			took, err := yamldoc.ParseDuration(f.Value)
-			if err != nil || took < time.Minute || took > maxWorkload {
-				d.Errorf(v, document.WrongValue, "found %q; want %s", yamldoc.Shorten(f.Value), want)
-				return
-			}
-			t.TTL = took
-		},
-		"jit": people, "allowedDomains": people, "requiredAmr": people,
+		"ttl":            roles(d).lasting(&t.TTL, time.Minute, maxWorkload),
+		"jit":            people, "allowedDomains": people, "requiredAmr": people,
 	}))
 	d.Need(v, "issuer", "audience", "claims", "serviceAccount")
 }

@@ -7,12 +7,11 @@ package live
 
 import (
 	"context"
-	"crypto/rand"
-	"crypto/sha256"
 	"encoding/json"
 	"fmt"
 	"time"
 
+	"github.com/slipway-cd/slipway/pkg/access"
 	"github.com/slipway-cd/slipway/pkg/access/action"
 	"github.com/slipway-cd/slipway/pkg/access/grants"
 	"github.com/slipway-cd/slipway/pkg/access/right"
@@ -56,6 +55,11 @@ type ticket struct {
 	Origin string // of the page that asked for it
 }
 
+// tickets are the store's.
+func tickets(keys store.Keys) access.Tickets {
+	return access.Tickets{Keys: keys, What: "live ticket", Age: ticketAge}
+}
+
 // Issue makes a ticket by which a page of an origin gets to hear what a viewer does,
 // once.
 func Issue(ctx context.Context, keys store.Keys, v store.Viewer, origin string, now time.Time) (text string, expires time.Time, err error) {
@@ -63,41 +67,31 @@ func Issue(ctx context.Context, keys store.Keys, v store.Viewer, origin string, 
 	if err != nil {
 		return "", time.Time{}, fmt.Errorf("encode a ticket: %w", err)
 	}
-	text, expires = rand.Text(), now.Add(ticketAge)
-	_, _, err = keys.PutAnswer(ctx, store.Answer{Key: ticketKey(text, "made"), Body: body, Expires: expires})
-	return text, expires, err
+	return tickets(keys).Make(ctx, body, now)
 }
 
 // Take is whom a ticket lets in that comes from a page of an origin. What is wrong with
 // it isn't told: guesses learn nothing.
 func Take(ctx context.Context, keys store.Keys, text, origin string, now time.Time) (store.Viewer, error) {
-	made, err := keys.Answer(ctx, ticketKey(text, "made"), now)
-	if fault.Is(err, fault.NotFound) {
-		return store.Viewer{}, dead()
+	var t ticket
+	taken, err := tickets(keys).Take(ctx, text, now, func(body []byte) error {
+		if err := json.Unmarshal(body, &t); err != nil {
+			return fmt.Errorf("decode a ticket: %w", err)
+		}
+		if t.Origin != origin {
+			return dead()
+		}
+		return nil
+	})
+	if err == nil && !taken {
+		err = dead()
 	}
 	if err != nil {
 		return store.Viewer{}, err
 	}
-	var t ticket
-	if err := json.Unmarshal(made.Body, &t); err != nil {
-		return store.Viewer{}, fmt.Errorf("decode a ticket: %w", err)
-	}
-	if t.Origin != origin {
-		return store.Viewer{}, dead()
-	}
-	// Of two who show it at once the store lets one be the first. The mark outlives the ticket.
-	_, first, err := keys.PutAnswer(ctx, store.Answer{Key: ticketKey(text, "taken"), Expires: made.Expires.Add(time.Minute)})
-	if err == nil && !first {
-		err = dead()
-	}
-	return t.Viewer, err
+	return t.Viewer, nil
 }
 
 func dead() error {
 	return fault.New(fault.Forbidden, "the ticket isn't known, was taken before, is older than %s, or was made for a page of another origin", ticketAge)
-}
-
-// ticketKey is where a ticket's making or taking is noted. It doesn't tell the ticket.
-func ticketKey(text, what string) string {
-	return fmt.Sprintf("live ticket %s %x", what, sha256.Sum256([]byte(text)))
 }

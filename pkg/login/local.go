@@ -139,8 +139,10 @@ func (d *Desk) Local(ctx context.Context, t Typed) (Person, error) {
 	}
 	err = d.proves(ctx, who, t, func() error { return d.second(ctx, who, string(t.Code), t.Request) })
 	if err == nil {
-		if err = d.mayBe(ctx, who.mail); who.disabled {
+		if who.disabled {
 			err = refuse(Disabled, fmt.Errorf("user %s is disabled", who.key.ID))
+		} else {
+			err = d.mayBe(ctx, who.mail)
 		}
 		if err != nil {
 			err = d.refused(ctx, sso.Passwords(), Claims{Subject: who.key.ID}, t.Request, err)

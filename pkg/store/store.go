@@ -840,6 +840,14 @@ type AccessToken struct {
 	LastUsed time.Time
 }
 
+// Seen is when it was last kept that the token was used: at the latest when it was made.
+func (t AccessToken) Seen() time.Time {
+	if t.LastUsed.After(t.CreatedAt) {
+		return t.LastUsed
+	}
+	return t.CreatedAt
+}
+
 // LoggedIn is how somebody has logged in. Its zero value is not at all.
 type LoggedIn struct {
 	Provider string   `json:"provider,omitempty"` // the login provider; local: by a password of Slipway's

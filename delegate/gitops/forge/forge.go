@@ -63,8 +63,7 @@ const (
 type access struct {
 	host     string // its address
 	token    *appset.SecretKey
-	app      string // the Secret of the GitHub app that asks
-	of       string // whose installation of the app it is
+	bearer   string // a token that is known already
 	user     string
 	password *appset.SecretKey
 	insecure bool
@@ -85,9 +84,8 @@ func (f Forge) to(ctx context.Context, a access) (*restapi.Client, error) {
 	case a.token != nil:
 		server.Auth = task.AuthBearer
 		server.Token, err = f.secret(ctx, a.token)
-	case a.app != "":
-		server.Auth = task.AuthBearer
-		server.Token, err = f.appToken(ctx, a)
+	case a.bearer != "":
+		server.Auth, server.Token = task.AuthBearer, a.bearer
 	}
 	if err != nil {
 		return nil, err
@@ -109,25 +107,27 @@ func (f Forge) to(ctx context.Context, a access) (*restapi.Client, error) {
 	return restapi.New(server, via), nil
 }
 
-// gitHub is how GitHub is asked: by a token, or as an app that is installed somewhere.
+// gitHub is how GitHub is asked: by a token, or as an app that is installed somewhere, of
+// which a Secret has what Argo CD's do.
 func (f Forge) gitHub(ctx context.Context, api string, token *appset.SecretKey, app string, of ...string) (*restapi.Client, error) {
-	if api == "" && app != "" {
-		all, err := f.Values.Secret(ctx, app)
-		if err != nil {
-			return nil, err
-		}
-		api = strings.TrimSpace(all["githubAppEnterpriseBaseUrl"])
+	if app == "" {
+		return f.to(ctx, access{host: cmp.Or(api, gitHubAPI), token: token})
 	}
-	return f.to(ctx, access{host: cmp.Or(api, gitHubAPI), token: token, app: app, of: strings.TrimPrefix(below("", of...), "/")})
+	all, err := f.Values.Secret(ctx, app)
+	if err != nil {
+		return nil, err
+	}
+	host := cmp.Or(api, strings.TrimSpace(all["githubAppEnterpriseBaseUrl"]), gitHubAPI)
+	bearer, err := appToken(ctx, all, host, strings.TrimPrefix(below("", of...), "/"))
+	if err != nil {
+		return nil, fault.Wrap(err, "Secret %s", app)
+	}
+	return f.to(ctx, access{host: host, bearer: bearer})
 }
 
-// appToken asks for a token of an app, of which a Secret has what Argo CD's do.
-func (f Forge) appToken(ctx context.Context, a access) (string, error) {
-	all, err := f.Values.Secret(ctx, a.app)
-	if err != nil {
-		return "", err
-	}
-	app := githubapp.App{Key: all["githubAppPrivateKey"], URL: a.host}
+// appToken asks for a token of an app, for an installation of somebody's.
+func appToken(ctx context.Context, all map[string]string, host, of string) (string, error) {
+	app := githubapp.App{Key: all["githubAppPrivateKey"], URL: host}
 	for _, n := range []struct {
 		key  string
 		into *int64
@@ -136,15 +136,13 @@ func (f Forge) appToken(ctx context.Context, a access) (string, error) {
 		if text == "" && n.into == &app.Installation {
 			continue // GitHub knows it
 		}
+		var err error
 		if *n.into, err = strconv.ParseInt(text, 10, 64); err != nil || *n.into < 1 {
-			return "", fault.New(fault.Invalid, "Secret %s: want a number as %s", a.app, n.key)
+			return "", fault.New(fault.Invalid, "want a number as %s", n.key)
 		}
 	}
-	got, err := app.Token(ctx, a.of)
-	if err != nil {
-		return "", fault.Wrap(err, "Secret %s", a.app)
-	}
-	return got.Text, nil
+	got, err := app.Token(ctx, of)
+	return got.Text, err
 }
 
 // secret is a value of a Secret.

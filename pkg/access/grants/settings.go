@@ -2,6 +2,7 @@ package grants
 
 import (
 	"context"
+	"time"
 
 	"github.com/slipway-cd/slipway/pkg/access/setting"
 	"github.com/slipway-cd/slipway/pkg/fault"
@@ -36,6 +37,22 @@ func (c Caller) Settings(ctx context.Context, scope ref.Scope) (setting.Settings
 	}
 	around, err := c.reader.setAround(ctx, at, scope)
 	return setting.Of(around), err
+}
+
+// Open refuses a caller by a session whose time is over by the settings of the account as
+// they are now, whatever they were when it began. It gives them; of no session none.
+func (c Caller) Open(ctx context.Context, t store.AccessToken, now time.Time) (setting.Settings, error) {
+	if t.Kind != store.TokenSession {
+		return setting.Settings{}, nil
+	}
+	set, err := c.Settings(ctx, ref.Scope{Account: t.Scope.Account})
+	if err != nil {
+		return set, err
+	}
+	if now.Sub(t.CreatedAt) >= set.Session() || set.SessionInactivity > 0 && now.Sub(t.Seen()) >= set.SessionInactivity {
+		return set, fault.New(fault.Unauthenticated, "the session has ended; log in again")
+	}
+	return set, nil
 }
 
 func (r *Reader) setAround(ctx context.Context, at *known, scope ref.Scope) ([]setting.Settings, error) {

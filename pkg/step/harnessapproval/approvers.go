@@ -33,13 +33,15 @@ func decodeApprovers(v yamldoc.Value, d *document.Decoder) approvers {
 		"userGroups": func(e yamldoc.Value) {
 			a.Groups = step.Texts(e, d)
 			for _, g := range a.Groups {
-				checkGroup(g, e, d)
+				if !plan.EverybodysGroup(g) {
+					checkName("user group", g, e, d)
+				}
 			}
 		},
 		"serviceAccounts": func(e yamldoc.Value) {
 			a.ServiceAccounts = step.Texts(e, d)
 			for _, account := range a.ServiceAccounts {
-				checkAccount(account, e, d)
+				checkName("service account", account, e, d)
 			}
 		},
 		"disallowedUserEmails": func(e yamldoc.Value) { a.Refused = step.Texts(e, d) },
@@ -56,23 +58,13 @@ func decodeApprovers(v yamldoc.Value, d *document.Decoder) approvers {
 	return a
 }
 
-// checkGroup checks how a group's name is spelled. Whether there is one is
-// known when the step starts.
-func checkGroup(name string, at yamldoc.Value, d *document.Decoder) {
-	if plan.EverybodysGroup(name) || strings.Contains(name, "<+") {
-		return
-	}
-	if _, err := ref.Parse(name, ref.Scope{Org: "org", Project: "project"}); err != nil {
-		d.Errorf(at, "WRONG_VALUE", "user group %s", err)
-	}
-}
-
-// checkAccount checks how a service account's name is spelled.
-func checkAccount(name string, at yamldoc.Value, d *document.Decoder) {
+// checkName checks how something that approves is spelled. Whether there is such a thing
+// is known when the step starts.
+func checkName(what, name string, at yamldoc.Value, d *document.Decoder) {
 	if strings.Contains(name, "<+") {
 		return
 	}
 	if _, err := ref.Parse(name, ref.Scope{Org: "org", Project: "project"}); err != nil {
-		d.Errorf(at, "WRONG_VALUE", "service account %s", err)
+		d.Errorf(at, "WRONG_VALUE", "%s %s", what, err)
 	}
 }

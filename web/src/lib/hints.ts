@@ -5,7 +5,7 @@ import { listen } from "./listen";
 import { useWhoami, whoami } from "./session";
 
 /** How long a tab that nobody sees stays connected: browsers have few connections for one server. */
-const hiddenAfter = 20_000;
+export const hiddenAfter = 20_000;
 
 /** How often lists are read although the server says when they change: a hint may be lost. */
 export const besides = 30_000;

@@ -2,7 +2,7 @@ import { useQueryClient } from "@tanstack/react-query";
 import { useEffect, useRef, useState } from "react";
 import type { ExecutionChange, ExecutionTree, Poll, TreeNode, Whoami } from "./api";
 import { call, Problem, part } from "./api";
-import { besides } from "./hints";
+import { besides, hiddenAfter } from "./hints";
 import { listen } from "./listen";
 import { whoami } from "./session";
 import { ended } from "./status";
@@ -16,9 +16,6 @@ export interface Live {
   /** when it was last known to be so */
   asOf: number;
 }
-
-/** How long a tab that nobody sees stays connected: browsers have few connections for one server. */
-const hiddenAfter = 20_000;
 
 /** How often an execution is read where no server follows it, and nobody says either that it has changed. */
 const often = 3000;
