@@ -158,6 +158,9 @@ func (h *Hints) caller(ctx context.Context, by bearing) (grants.Caller, error) {
 	if err := who.Admitted(ctx); err != nil {
 		return grants.Caller{}, err
 	}
+	if _, err := who.Open(ctx, t, h.Now()); err != nil {
+		return grants.Caller{}, err
+	}
 	active, err := who.Active(ctx)
 	if err == nil && !active {
 		err = fault.New(fault.Unauthenticated, "%s is disabled, or was deleted", t.Actor)

@@ -96,6 +96,11 @@ func TestPagesHearWhatTheyMaySee(t *testing.T) {
 		}
 		tokens[name] = token.ID
 	}
+	// It was begun when sessions lasted longer.
+	session, _ := access.Mint(access.Grant{Kind: store.TokenSession, Scope: account, ExpiresAt: at.Add(time.Hour)}, at.Add(-25*time.Hour))
+	if err := st.PutToken(t.Context(), session); err != nil {
+		t.Fatal(err)
+	}
 	for id, e := range map[string]store.Execution{"x1": {Scope: web}, "x2": {Scope: shop}, "x3": {Scope: web, Preview: true}} {
 		e.ID, e.Pipeline, e.Status, e.StartedAt = id, "p", plan.Running, at
 		begin(t, st.Store, e)
@@ -113,6 +118,7 @@ func TestPagesHearWhatTheyMaySee(t *testing.T) {
 		{ID: "over", Token: tokens["over"], Scope: account},
 		{ID: "revoked", Token: tokens["revoked"], Scope: account},
 		{ID: "nobody", Token: tokens["nobody"], Scope: account},
+		{ID: "session", Token: session.ID, Scope: account},
 		{ID: "unknown", Token: "unknown", Scope: account},
 		{ID: "gone", Token: tokens["all"], Scope: account, Opened: at.Add(-time.Minute)},
 		{ID: "opening", Token: tokens["all"], Scope: account, Opened: at.Add(-59 * time.Second)},
@@ -157,7 +163,7 @@ func TestPagesHearWhatTheyMaySee(t *testing.T) {
 	}
 	h.Tell(t.Context(), []string{"x1", "x2", "x3", "x4"})
 	want := map[string]string{
-		"account": "x1 x2", "web": "x1", "shop": "x2", "x1": "x1", "x3": "x3", "limited": "x1", "over": "bye", "revoked": "bye", "nobody": "bye", "unknown": "bye",
+		"account": "x1 x2", "web": "x1", "shop": "x2", "x1": "x1", "x3": "x3", "limited": "x1", "over": "bye", "revoked": "bye", "nobody": "bye", "session": "bye", "unknown": "bye",
 	}
 	mu.Lock()
 	if diff := cmp.Diff(want, heard); diff != "" {
