@@ -2,6 +2,7 @@ package e2e
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"log/slog"
 	"maps"
@@ -83,10 +84,24 @@ var Functions = sync.OnceValues(func() (string, error) {
 // with nothing else.
 var CommandLine = sync.OnceValues(func() (string, error) { return build("github.com/slipway-cd/slipway/cmd/slipway") })
 
+// programs is the folder of what is built.
+var programs = sync.OnceValues(func() (string, error) { return os.MkdirTemp("", "slipway-programs-") })
+
+// RemovePrograms removes what has been built, a quarter of a gigabyte. It is
+// for who ends the process.
+func RemovePrograms() error {
+	dir, err := programs()
+	return errors.Join(err, os.RemoveAll(dir))
+}
+
 // build compiles programs into a folder of their own. Without what debuggers
 // read they are linked in half the time.
 func build(args ...string) (string, error) {
-	dir, err := os.MkdirTemp("", "slipway-programs-")
+	all, err := programs()
+	if err != nil {
+		return "", err
+	}
+	dir, err := os.MkdirTemp(all, "")
 	if err != nil {
 		return "", err
 	}

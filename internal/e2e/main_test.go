@@ -83,7 +83,11 @@ func TestMain(m *testing.M) {
 			Drain: time.Minute, Journal: os.Getenv(journalEnv),
 		}).Run(ctx)
 	default:
-		os.Exit(m.Run()) //nolint:gocritic // stop does nothing that the end of the process doesn't
+		code := m.Run()
+		if err := e2e.RemovePrograms(); err != nil {
+			fmt.Fprintln(os.Stderr, err)
+		}
+		os.Exit(code) //nolint:gocritic // stop does nothing that the end of the process doesn't
 	}
 	if err != nil && !errors.Is(err, context.Canceled) {
 		fmt.Fprintln(os.Stderr, err)
