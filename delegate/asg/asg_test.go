@@ -3,6 +3,7 @@ package asg_test
 import (
 	"encoding/json"
 	"fmt"
+	"maps"
 	"slices"
 	"strings"
 	"testing"
@@ -67,6 +68,15 @@ func (s *stage) with(more ...func(*config.LoadOptions) error) executor.Kind {
 	return asg.Kind(asg.Config{
 		Accesses: &aws.Accesses{Options: append(more, config.WithBaseEndpoint(s.Endpoint))}, Pace: awswait.Every(10 * time.Millisecond),
 	})
+}
+
+// copy is the same stage in a copy of its account.
+func (s *stage) copy(t *testing.T) *stage {
+	t.Helper()
+	other := *s
+	other.World, other.env, other.images = s.Copy(t), s.env.Copy(t), maps.Clone(s.images)
+	other.kind = other.with()
+	return &other
 }
 
 // next is another execution, of another image.

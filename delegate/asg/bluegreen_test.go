@@ -31,6 +31,13 @@ func newFront(t *testing.T) *front {
 	return &front{s.Front("shop", elbtypes.TargetTypeEnumInstance), s}
 }
 
+// copy is the same in a copy of the account.
+func (f *front) copy(t *testing.T) *front {
+	t.Helper()
+	s := f.stage.copy(t)
+	return &front{f.In(s.World), s}
+}
+
 // next is the next execution, with another image.
 func (f *front) next(t *testing.T, image string) *stage {
 	t.Helper()

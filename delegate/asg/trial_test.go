@@ -3,6 +3,7 @@ package asg_test
 import (
 	"context"
 	"maps"
+	"slices"
 	"strings"
 	"testing"
 
@@ -17,7 +18,7 @@ import (
 // trial is a step of a stage whose rollback is another; empty: it has none.
 func (s *stage) trial(t *testing.T, op, undo asglane.Op, state func(*testing.T) string, change ...func(*asglane.Spec)) testaws.Trial {
 	t.Helper()
-	change = append(change, func(s *asglane.Spec) {
+	change = append(slices.Clone(change), func(s *asglane.Spec) {
 		s.Target.AWS.BackOff = &task.AWSBackOff{Strategy: "FixedDelayBackoffStrategy", Retries: 5, Fixed: 1}
 	})
 	trial := testaws.Trial{
@@ -32,6 +33,18 @@ func (s *stage) trial(t *testing.T, op, undo asglane.Op, state func(*testing.T) 
 		trial.Undo = func() { s.succeeds(t, undo) }
 	}
 	return trial
+}
+
+// tried is a step of a stage without a load balancer, in copies of its account, and
+// what there was before the stage.
+func (s *stage) tried(was string, op, undo asglane.Op, change ...func(*asglane.Spec)) testaws.Fresh {
+	return func(t *testing.T) testaws.Trial {
+		t.Helper()
+		s := s.copy(t)
+		trial := s.trial(t, op, undo, s.state, change...)
+		trial.Was = was
+		return trial
+	}
 }
 
 // deployed is a stage after one that has deployed.
@@ -71,59 +84,60 @@ func sharing(t *testing.T) *front {
 	return f
 }
 
-// tried is a step of a stage behind a load balancer, and what there was before that.
-func (f *front) tried(t *testing.T, was string, op, undo asglane.Op, change ...func(*asglane.Spec)) testaws.Trial {
-	t.Helper()
-	trial := f.stage.trial(t, op, undo, f.state, change...)
-	trial.Was = was
-	return trial
+// tried is a step of a stage behind a load balancer, likewise.
+func (f *front) tried(was string, op, undo asglane.Op, change ...func(*asglane.Spec)) testaws.Fresh {
+	return func(t *testing.T) testaws.Trial {
+		t.Helper()
+		f := f.copy(t)
+		trial := f.stage.trial(t, op, undo, f.state, change...)
+		trial.Was = was
+		return trial
+	}
 }
 
 // strategies are the steps of each strategy, as they are tried.
-func strategies() map[string]func(t *testing.T) testaws.Trial {
-	return map[string]func(t *testing.T) testaws.Trial{
-		"rolling": func(t *testing.T) testaws.Trial {
+func strategies() map[string]func(t *testing.T) testaws.Fresh {
+	return map[string]func(t *testing.T) testaws.Fresh{
+		"rolling": func(t *testing.T) testaws.Fresh {
 			t.Helper()
 			s := deployed(t)
-			return s.trial(t, asglane.OpRolling, asglane.OpRollingRollback, s.state, another)
+			return s.tried("", asglane.OpRolling, asglane.OpRollingRollback, another)
 		},
-		"canary": func(t *testing.T) testaws.Trial {
+		"canary": func(t *testing.T) testaws.Fresh {
 			t.Helper()
 			s := deployed(t)
-			return s.trial(t, asglane.OpCanary, asglane.OpCanaryDelete, s.state, count(1))
+			return s.tried("", asglane.OpCanary, asglane.OpCanaryDelete, count(1))
 		},
-		"blue green, the group": func(t *testing.T) testaws.Trial {
+		"blue green, the group": func(t *testing.T) testaws.Fresh {
 			t.Helper()
 			f := behindOne(t, "web-1", "web-2")
-			return f.tried(t, "", asglane.OpBlueGreen, asglane.OpBlueGreenRollback, behind(swapped(f.Front)), around)
+			return f.tried("", asglane.OpBlueGreen, asglane.OpBlueGreenRollback, behind(swapped(f.Front)), around)
 		},
-		"blue green, the swap": func(t *testing.T) testaws.Trial {
+		"blue green, the swap": func(t *testing.T) testaws.Fresh {
 			t.Helper()
 			f := behindOne(t, "web-1")
 			before := versionsAside(f.state(t))
 			f.stage.succeeds(t, asglane.OpBlueGreen, behind(swapped(f.Front)), around)
-			return f.tried(t, before, asglane.OpBlueGreenSwap, asglane.OpBlueGreenRollback, moving(100, true))
+			return f.tried(before, asglane.OpBlueGreenSwap, asglane.OpBlueGreenRollback, moving(100, true))
 		},
-		"traffic shift": func(t *testing.T) testaws.Trial {
+		"traffic shift": func(t *testing.T) testaws.Fresh {
 			t.Helper()
 			f := sharing(t)
 			before := versionsAside(f.state(t))
 			f.stage.succeeds(t, asglane.OpBlueGreen, behind(shared(f.Front)), around)
-			return f.tried(t, before, asglane.OpShiftTraffic, asglane.OpBlueGreenRollback, moving(100, true))
+			return f.tried(before, asglane.OpShiftTraffic, asglane.OpBlueGreenRollback, moving(100, true))
 		},
-		"phases, the group": func(t *testing.T) testaws.Trial {
+		"phases, the group": func(t *testing.T) testaws.Fresh {
 			t.Helper()
 			s := phasing(t)
-			return s.trial(t, asglane.OpSetup, asglane.OpPhasedRollback, s.state, setUp(asglane.ResizeNewFirst, two()), around)
+			return s.tried("", asglane.OpSetup, asglane.OpPhasedRollback, setUp(asglane.ResizeNewFirst, two()), around)
 		},
-		"phases, the machines": func(t *testing.T) testaws.Trial {
+		"phases, the machines": func(t *testing.T) testaws.Fresh {
 			t.Helper()
 			s := phasing(t)
 			before := versionsAside(s.state(t))
 			s.succeeds(t, asglane.OpSetup, setUp(asglane.ResizeNewFirst, two()), around)
-			trial := s.trial(t, asglane.OpPhased, asglane.OpPhasedRollback, s.state, percent(100), around)
-			trial.Was = before
-			return trial
+			return s.tried(before, asglane.OpPhased, asglane.OpPhasedRollback, percent(100), around)
 		},
 	}
 }
@@ -139,51 +153,51 @@ func TestEachStrategy(t *testing.T) {
 func TestKilledAtEveryCall(t *testing.T) {
 	t.Parallel()
 	all := strategies()
-	maps.Copy(all, map[string]func(t *testing.T) testaws.Trial{
-		"the first deployment": func(t *testing.T) testaws.Trial {
+	maps.Copy(all, map[string]func(t *testing.T) testaws.Fresh{
+		"the first deployment": func(t *testing.T) testaws.Fresh {
 			t.Helper()
 			s := newStage(t)
-			return s.trial(t, asglane.OpRolling, asglane.OpRollingRollback, s.state, around)
+			return s.tried("", asglane.OpRolling, asglane.OpRollingRollback, around)
 		},
-		"a second group": func(t *testing.T) testaws.Trial {
+		"a second group": func(t *testing.T) testaws.Fresh {
 			t.Helper()
 			f := behindOne(t, "web-1")
-			return f.tried(t, "", asglane.OpBlueGreen, asglane.OpBlueGreenRollback, behind(swapped(f.Front)), around)
+			return f.tried("", asglane.OpBlueGreen, asglane.OpBlueGreenRollback, behind(swapped(f.Front)), around)
 		},
-		"scaling": func(t *testing.T) testaws.Trial {
+		"scaling": func(t *testing.T) testaws.Fresh {
 			t.Helper()
 			s := deployed(t)
-			return s.trial(t, asglane.OpScale, "", s.state, count(3))
+			return s.tried("", asglane.OpScale, "", count(3))
 		},
-		"a rollback": func(t *testing.T) testaws.Trial {
+		"a rollback": func(t *testing.T) testaws.Fresh {
 			t.Helper()
 			s := deployed(t)
 			s.succeeds(t, asglane.OpRolling, another)
-			return s.trial(t, asglane.OpRollingRollback, "", s.state)
+			return s.tried("", asglane.OpRollingRollback, "")
 		},
-		"a rollback of the first": func(t *testing.T) testaws.Trial {
+		"a rollback of the first": func(t *testing.T) testaws.Fresh {
 			t.Helper()
 			s := newStage(t)
 			s.succeeds(t, asglane.OpRolling)
-			return s.trial(t, asglane.OpRollingRollback, "", s.state)
+			return s.tried("", asglane.OpRollingRollback, "")
 		},
-		"the deletion of a canary": func(t *testing.T) testaws.Trial {
+		"the deletion of a canary": func(t *testing.T) testaws.Fresh {
 			t.Helper()
 			s := newStage(t)
 			s.succeeds(t, asglane.OpCanary, count(1))
-			return s.trial(t, asglane.OpCanaryDelete, "", s.state)
+			return s.tried("", asglane.OpCanaryDelete, "")
 		},
-		"a rollback of a swap": func(t *testing.T) testaws.Trial {
+		"a rollback of a swap": func(t *testing.T) testaws.Fresh {
 			t.Helper()
 			f := behindOne(t, "web-1", "web-2")
 			f.bluegreen(t, "web-3")
-			return f.tried(t, "", asglane.OpBlueGreenRollback, "")
+			return f.tried("", asglane.OpBlueGreenRollback, "")
 		},
-		"a rollback of phases": func(t *testing.T) testaws.Trial {
+		"a rollback of phases": func(t *testing.T) testaws.Fresh {
 			t.Helper()
 			s := phasing(t)
 			s.phases(t)
-			return s.trial(t, asglane.OpPhasedRollback, "", s.state)
+			return s.tried("", asglane.OpPhasedRollback, "")
 		},
 	})
 	testaws.Each(t, all, testaws.TryKilled)

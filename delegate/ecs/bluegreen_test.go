@@ -33,6 +33,13 @@ func newFront(t *testing.T, s *stage) *front {
 	return &front{s.Front("shop", elbtypes.TargetTypeEnumIp), s}
 }
 
+// copy is the same in a copy of the account.
+func (f *front) copy(t *testing.T) *front {
+	t.Helper()
+	s := f.stage.copy(t)
+	return &front{f.In(s.World), s}
+}
+
 // swapped are the fields of a step whose target groups will be swapped.
 func (f *front) swapped(s *ecslane.Spec) {
 	s.BlueGreen = &ecslane.BlueGreen{

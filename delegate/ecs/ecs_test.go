@@ -66,13 +66,27 @@ func newStage(t *testing.T) *stage {
 	t.Helper()
 	w := testaws.NewWorld(t)
 	s := &stage{World: w, service: strings.Replace(serviceDefinition, "SUBNET", w.Network().Subnets[0], 1)}
-	s.kind = ecs.Kind(ecs.Config{
-		Accesses: &aws.Accesses{Options: []func(*config.LoadOptions) error{config.WithBaseEndpoint(w.Endpoint)}}, Pace: awswait.Every(10 * time.Millisecond),
-	})
+	s.kind = kindAt(w)
 	s.UnderPolicy("../../docs/ecs.md",
 		"ecs:DeregisterTaskDefinition", "ecs:ListTaskDefinitions", "ecr:CreateRepository", "ecr:PutImage", "ecr:CreatePullThroughCacheRule", "secretsmanager:CreateSecret", "secretsmanager:DeleteSecret", "ssm:PutParameter", "elasticloadbalancing:CreateLoadBalancer", "elasticloadbalancing:CreateTargetGroup",
 		"elasticloadbalancing:CreateListener", "elasticloadbalancing:CreateRule")
 	return s.next(t, "web:1")
+}
+
+// kindAt does tasks in an account.
+func kindAt(w *testaws.World) executor.Kind {
+	return ecs.Kind(ecs.Config{
+		Accesses: &aws.Accesses{Options: []func(*config.LoadOptions) error{config.WithBaseEndpoint(w.Endpoint)}}, Pace: awswait.Every(10 * time.Millisecond),
+	})
+}
+
+// copy is the same stage in a copy of its account.
+func (s *stage) copy(t *testing.T) *stage {
+	t.Helper()
+	other := *s
+	other.World, other.env = s.Copy(t), s.env.Copy(t)
+	other.kind = kindAt(other.World)
+	return &other
 }
 
 // next is another execution, of another image.

@@ -3,6 +3,7 @@ package ecs_test
 import (
 	"context"
 	"maps"
+	"slices"
 	"strings"
 	"testing"
 
@@ -16,7 +17,7 @@ import (
 // trial is a step of a stage whose rollback is another; empty: it has none.
 func (s *stage) trial(t *testing.T, op, undo ecslane.Op, state func() string, change ...func(*ecslane.Spec)) testaws.Trial {
 	t.Helper()
-	change = append(change, func(s *ecslane.Spec) {
+	change = append(slices.Clone(change), func(s *ecslane.Spec) {
 		s.Target.AWS.BackOff = &task.AWSBackOff{Strategy: "FixedDelayBackoffStrategy", Retries: 5, Fixed: 1}
 	})
 	trial := testaws.Trial{
@@ -34,53 +35,60 @@ func (s *stage) trial(t *testing.T, op, undo ecslane.Op, state func() string, ch
 }
 
 // strategies are the steps of each strategy, as they are tried.
-func strategies() map[string]func(t *testing.T) testaws.Trial {
-	return map[string]func(t *testing.T) testaws.Trial{
-		"rolling": func(t *testing.T) testaws.Trial {
+func strategies() map[string]func(t *testing.T) testaws.Fresh {
+	return map[string]func(t *testing.T) testaws.Fresh{
+		"rolling": func(t *testing.T) testaws.Fresh {
 			t.Helper()
-			return deployed(t).tried(t, ecslane.OpRolling, ecslane.OpRollingRollback, withScaling)
+			return deployed(t).tried(ecslane.OpRolling, ecslane.OpRollingRollback, withScaling)
 		},
-		"canary": func(t *testing.T) testaws.Trial {
+		"canary": func(t *testing.T) testaws.Fresh {
 			t.Helper()
-			return deployed(t).tried(t, ecslane.OpCanary, ecslane.OpCanaryDelete)
+			return deployed(t).tried(ecslane.OpCanary, ecslane.OpCanaryDelete)
 		},
-		"blue green, the service": func(t *testing.T) testaws.Trial {
+		"blue green, the service": func(t *testing.T) testaws.Fresh {
 			t.Helper()
 			f := third(t)
-			return f.tried(t, ecslane.OpBlueGreenCreate, ecslane.OpBlueGreenRollback, f.swapped, withScaling)
+			return f.tried(ecslane.OpBlueGreenCreate, ecslane.OpBlueGreenRollback, f.swapped, withScaling)
 		},
-		"blue green, the swap": func(t *testing.T) testaws.Trial {
+		"blue green, the swap": func(t *testing.T) testaws.Fresh {
 			t.Helper()
 			f := third(t)
-			before := without("web__1", f.state(t, "web__3"))
+			before := f.before(t)
 			f.stage.succeeds(t, ecslane.OpBlueGreenCreate, f.swapped, withScaling)
-			trial := f.tried(t, ecslane.OpBlueGreenSwap, ecslane.OpBlueGreenRollback, swapping)
-			if diff := cmp.Diff(before, trial.Before()); diff != "" {
+			if diff := cmp.Diff(before, f.before(t)); diff != "" {
 				t.Errorf("the new service has changed what was there (-want +got):\n%s", diff)
 			}
-			return trial
+			return f.tried(ecslane.OpBlueGreenSwap, ecslane.OpBlueGreenRollback, swapping)
 		},
-		"traffic shift": func(t *testing.T) testaws.Trial {
+		"traffic shift": func(t *testing.T) testaws.Fresh {
 			t.Helper()
 			f := shared(t)
 			f.next(t, "web:3").succeeds(t, ecslane.OpBlueGreenCreate, f.shifted, withScaling)
-			return f.tried(t, ecslane.OpTrafficShift, ecslane.OpBlueGreenRollback, shift(100))
+			return f.tried(ecslane.OpTrafficShift, ecslane.OpBlueGreenRollback, shift(100))
 		},
-		"phases, the service": func(t *testing.T) testaws.Trial {
+		"phases, the service": func(t *testing.T) testaws.Fresh {
 			t.Helper()
-			return phasing(t, newStage(t)).tried(t, ecslane.OpSetup, ecslane.OpBasicRollback, setup(ecslane.ResizeNewFirst))
+			return phasing(t, newStage(t)).tried(ecslane.OpSetup, ecslane.OpBasicRollback, setup(ecslane.ResizeNewFirst))
 		},
-		"phases, the tasks": func(t *testing.T) testaws.Trial {
+		"phases, the tasks": func(t *testing.T) testaws.Fresh {
 			t.Helper()
 			s := phasing(t, newStage(t))
 			before := definitionsAside(s.state(t))
 			s.succeeds(t, ecslane.OpSetup, setup(ecslane.ResizeNewFirst))
-			trial := s.tried(t, ecslane.OpUpgrade, ecslane.OpBasicRollback, upgrade(all(), nil))
-			trial.Before = func() string { return definitionsAside(without("web__2", s.state(t))) }
-			if diff := cmp.Diff(before, trial.Before()); diff != "" {
+			undone := func(t *testing.T, s *stage) string {
+				t.Helper()
+				return definitionsAside(without("web__2", s.state(t)))
+			}
+			if diff := cmp.Diff(before, undone(t, s)); diff != "" {
 				t.Errorf("the new service has changed what was there (-want +got):\n%s", diff)
 			}
-			return trial
+			return func(t *testing.T) testaws.Trial {
+				t.Helper()
+				s := s.copy(t)
+				trial := s.trial(t, ecslane.OpUpgrade, ecslane.OpBasicRollback, func() string { return s.state(t) }, upgrade(all(), nil))
+				trial.Before = func() string { return undone(t, s) }
+				return trial
+			}
 		},
 	}
 }
@@ -101,18 +109,30 @@ func third(t *testing.T) *front {
 	return f
 }
 
-// tried is a step of a stage without a load balancer.
-func (s *stage) tried(t *testing.T, op, undo ecslane.Op, change ...func(*ecslane.Spec)) testaws.Trial {
-	t.Helper()
-	return s.trial(t, op, undo, func() string { return s.state(t) }, change...)
+// tried is a step of a stage without a load balancer, in copies of its account.
+func (s *stage) tried(op, undo ecslane.Op, change ...func(*ecslane.Spec)) testaws.Fresh {
+	return func(t *testing.T) testaws.Trial {
+		t.Helper()
+		s := s.copy(t)
+		return s.trial(t, op, undo, func() string { return s.state(t) }, change...)
+	}
 }
 
 // tried is a step of the third stage behind one: the first service makes room.
-func (f *front) tried(t *testing.T, op, undo ecslane.Op, change ...func(*ecslane.Spec)) testaws.Trial {
+func (f *front) tried(op, undo ecslane.Op, change ...func(*ecslane.Spec)) testaws.Fresh {
+	return func(t *testing.T) testaws.Trial {
+		t.Helper()
+		f := f.copy(t)
+		trial := f.stage.trial(t, op, undo, func() string { return f.state(t, "") }, change...)
+		trial.Before = func() string { return f.before(t) }
+		return trial
+	}
+}
+
+// before is what there was before the third stage.
+func (f *front) before(t *testing.T) string {
 	t.Helper()
-	trial := f.stage.trial(t, op, undo, func() string { return f.state(t, "") }, change...)
-	trial.Before = func() string { return without("web__1", f.state(t, "web__3")) }
-	return trial
+	return without("web__1", f.state(t, "web__3"))
 }
 
 // Each strategy, whatever comes between.
@@ -126,58 +146,58 @@ func TestEachStrategy(t *testing.T) {
 func TestKilledAtEveryCall(t *testing.T) {
 	t.Parallel()
 	all := strategies()
-	maps.Copy(all, map[string]func(t *testing.T) testaws.Trial{
-		"the first deployment": func(t *testing.T) testaws.Trial { // whose rollback leaves the service, without tasks
+	maps.Copy(all, map[string]func(t *testing.T) testaws.Fresh{
+		"the first deployment": func(t *testing.T) testaws.Fresh { // whose rollback leaves the service, without tasks
 			t.Helper()
-			return newStage(t).tried(t, ecslane.OpRolling, "", withScaling)
+			return newStage(t).tried(ecslane.OpRolling, "", withScaling)
 		},
-		"an update by force": func(t *testing.T) testaws.Trial {
+		"an update by force": func(t *testing.T) testaws.Fresh {
 			t.Helper()
-			return deployed(t).tried(t, ecslane.OpRolling, ecslane.OpRollingRollback, func(s *ecslane.Spec) { s.Force = true })
+			return deployed(t).tried(ecslane.OpRolling, ecslane.OpRollingRollback, func(s *ecslane.Spec) { s.Force = true })
 		},
-		"an update whose traffic ECS moves": func(t *testing.T) testaws.Trial {
+		"an update whose traffic ECS moves": func(t *testing.T) testaws.Fresh {
 			t.Helper()
 			s := newStage(t)
 			s.service = strings.Replace(s.service, "deploymentConfiguration: {", "deploymentConfiguration: {strategy: BLUE_GREEN, bakeTimeInMinutes: 0, ", 1)
 			s.succeeds(t, ecslane.OpRolling)
-			return s.next(t, "web:2").tried(t, ecslane.OpRolling, ecslane.OpRollingRollback)
+			return s.next(t, "web:2").tried(ecslane.OpRolling, ecslane.OpRollingRollback)
 		},
-		"a rollback": func(t *testing.T) testaws.Trial {
+		"a rollback": func(t *testing.T) testaws.Fresh {
 			t.Helper()
 			s := deployed(t)
 			s.succeeds(t, ecslane.OpRolling)
-			return s.tried(t, ecslane.OpRollingRollback, "")
+			return s.tried(ecslane.OpRollingRollback, "")
 		},
-		"a rollback of the first": func(t *testing.T) testaws.Trial {
+		"a rollback of the first": func(t *testing.T) testaws.Fresh {
 			t.Helper()
 			s := newStage(t)
 			s.succeeds(t, ecslane.OpRolling, withScaling)
-			return s.tried(t, ecslane.OpRollingRollback, "")
+			return s.tried(ecslane.OpRollingRollback, "")
 		},
-		"the deletion of a canary": func(t *testing.T) testaws.Trial {
+		"the deletion of a canary": func(t *testing.T) testaws.Fresh {
 			t.Helper()
 			s := newStage(t)
 			s.succeeds(t, ecslane.OpCanary)
-			return s.tried(t, ecslane.OpCanaryDelete, "")
+			return s.tried(ecslane.OpCanaryDelete, "")
 		},
-		"a rollback of a swap": func(t *testing.T) testaws.Trial {
+		"a rollback of a swap": func(t *testing.T) testaws.Fresh {
 			t.Helper()
 			f := third(t)
 			f.stage.succeeds(t, ecslane.OpBlueGreenCreate, f.swapped, withScaling)
 			f.stage.succeeds(t, ecslane.OpBlueGreenSwap, swapping)
-			return f.tried(t, ecslane.OpBlueGreenRollback, "")
+			return f.tried(ecslane.OpBlueGreenRollback, "")
 		},
-		"a rollback of shifts": func(t *testing.T) testaws.Trial {
+		"a rollback of shifts": func(t *testing.T) testaws.Fresh {
 			t.Helper()
 			f := shared(t)
 			f.shifting(t, "web:3", f.B)
-			return f.tried(t, ecslane.OpBlueGreenRollback, "")
+			return f.tried(ecslane.OpBlueGreenRollback, "")
 		},
-		"a rollback of phases": func(t *testing.T) testaws.Trial {
+		"a rollback of phases": func(t *testing.T) testaws.Fresh {
 			t.Helper()
 			s := phasing(t, newStage(t))
 			s.phases(t)
-			return s.tried(t, ecslane.OpBasicRollback, "")
+			return s.tried(ecslane.OpBasicRollback, "")
 		},
 	})
 	testaws.Each(t, all, testaws.TryKilled)

@@ -36,7 +36,7 @@ func TestEachStrategy(t *testing.T) {
 			Again: func() { f.attempt++ }, Undo: func() { f.succeeds(t, spot.OpRollback, f.swaps) }, State: f.state, Before: f.state, Was: was,
 		}
 	}
-	testaws.Each(t, map[string]func(t *testing.T) testaws.Trial{
+	for name, fresh := range map[string]testaws.Fresh{
 		"phases, the group": func(t *testing.T) testaws.Trial {
 			t.Helper()
 			s := deployed(t).next(t, "ami-2")
@@ -68,5 +68,10 @@ func TestEachStrategy(t *testing.T) {
 			f.succeeds(t, spot.OpStageSetup, f.shares)
 			return colours(t, f, was, spot.OpTrafficShift, f.shares, weight(100))
 		},
-	}, testaws.Try)
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			testaws.Try(t, fresh)
+		})
+	}
 }

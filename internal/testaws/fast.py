@@ -6,6 +6,7 @@ import json
 import logging
 import threading
 
+from moto.core import responses, serialize
 from moto.moto_server.werkzeug_app import DomainDispatcherApplication
 from moto.stepfunctions.parser.asl.component.common.path import result_path
 from moto.stepfunctions.parser.asl.component.state.exec.state_task.service import state_task_service_sfn
@@ -22,6 +23,27 @@ logging.getLogger("werkzeug").setLevel(logging.WARNING)
 # A path takes 15 ms to parse, and a task has some ten. Parsed ones don't change.
 json_path.parse = functools.cache(json_path.parse)
 result_path.parse = functools.cache(result_path.parse)
+
+
+# The operations of a service, looked for among a thousand members of its class for every request.
+responses.method_names_from_class = functools.cache(responses.method_names_from_class)
+
+
+KEYS = {}
+possible_keys = serialize.XFormedAttributePicker.get_possible_keys
+
+
+def keys(picker, context):
+    """The names that a member of an answer may have in moto's objects, which moto makes anew for every member of every
+    answer. They follow from the model and the object's class.
+    """
+    place = type(context.obj), context.key, context.shape
+    if place not in KEYS:
+        KEYS[place] = list(dict.fromkeys(possible_keys(picker, context)))
+    return KEYS[place]
+
+
+serialize.XFormedAttributePicker.get_possible_keys = keys
 
 
 class Parser:

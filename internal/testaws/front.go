@@ -54,6 +54,13 @@ func (w *World) Front(name string, kind types.TargetTypeEnum) *Front {
 	return f
 }
 
+// In is the same load balancer in a copy of its account.
+func (f *Front) In(w *World) *Front {
+	other := *f
+	other.API, other.tb = elb.NewFromConfig(w.Config()), w.tb
+	return &other
+}
+
 // To forwards to a target group, and to others by weights.
 func To(group string, weight int32, more ...types.TargetGroupTuple) []types.Action {
 	groups := append([]types.TargetGroupTuple{{TargetGroupArn: &group, Weight: &weight}}, more...)

@@ -1,9 +1,13 @@
 """Mends moto's load balancers where it differs from what AWS documents and a deployment would notice: targets that
 become healthy and drain, the default rule, the limits of a forward action, and target groups that know who uses them.
 """
+import functools
+
+from moto.core.responses import BaseResponse
 from moto.elbv2.models import ELBv2Backend, FakeAction, FakeHealthStatus, FakeTargetGroup
 from moto.elbv2.responses import ELBV2Response
 
+import world
 from world import CLOCK, Wrong
 
 CHECKS = 10  # seconds of AWS until a target passes its first health check
@@ -83,8 +87,9 @@ ELBv2Backend.describe_target_health = describe_health
 # Who forwards to a group. moto forgets it when a rule or a listener is modified.
 
 
+@functools.cache
 def users_of(group):
-    """The load balancers that forward to a target group."""
+    """The load balancers that forward to a target group; remembered, as each second asks it for every target."""
     from moto.elbv2.models import elbv2_backends
 
     backend = elbv2_backends[group.account_id][group.region_name]
@@ -101,6 +106,21 @@ def groups_of(action):
     tuples = (action.get("ForwardConfig") or {}).get("TargetGroups") or []
     return [action["TargetGroupArn"]] if not tuples and action.get("TargetGroupArn") else [t["TargetGroupArn"] for t in tuples]
 
+
+def forget(*_):
+    """What forwards may be another after each request, and after each second: stacks make rules."""
+    users_of.cache_clear()
+
+
+def call_action(self):
+    try:
+        return BaseResponse.call_action(self)
+    finally:
+        forget()
+
+
+ELBV2Response.call_action = call_action
+world.STEPS.append(forget)
 
 describe_target_groups = ELBV2Response.describe_target_groups
 

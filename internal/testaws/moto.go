@@ -52,14 +52,28 @@ func start(tb testing.TB, of func() (*template, error), host string) string {
 	if err != nil {
 		tb.Fatalf("start moto: %v", err)
 	}
+	return copied(tb, func(port string, life int) error {
+		t.mu.Lock()
+		defer t.mu.Unlock()
+		_, err := fmt.Fprintln(t.wanted, port, host, life)
+		return err
+	})
+}
+
+// copied has a copy of a moto made, for the test's time, and gives its endpoint.
+func copied(tb testing.TB, ask ask) string {
+	tb.Helper()
 	for range 3 { // another program may take the free port first
-		if endpoint := t.start(tb, host); endpoint != "" {
+		if endpoint := ask.start(tb); endpoint != "" {
 			return endpoint
 		}
 	}
 	tb.Fatal("moto didn't start")
 	return ""
 }
+
+// ask asks for a copy that listens at a port of this machine, and connects to another.
+type ask func(port string, life int) error
 
 // template is a process that has read moto's code, and copies itself for each
 // moto that is wanted. It ends with this process.
@@ -106,13 +120,13 @@ const copyLimit = time.Minute
 
 // start starts moto on a port that is free now; the endpoint is empty if it
 // ended, or if it isn't moto that listens there.
-func (t *template) start(tb testing.TB, host string) (endpoint string) {
+func (a ask) start(tb testing.TB) (endpoint string) {
 	tb.Helper()
 	addresses, err := testport.Free(1)
 	if err != nil {
 		tb.Fatal(err)
 	}
-	life := t.copy(tb, addresses[0], host)
+	life := a.copy(tb, addresses[0])
 	ended := make(chan struct{})
 	go func() {
 		_, _ = io.Copy(logged{tb}, life) // its end is all that there is to know
@@ -145,9 +159,9 @@ func (t *template) start(tb testing.TB, host string) (endpoint string) {
 	}
 }
 
-// copy has the template make a copy that listens at an address, and gives the
-// connection that the copy lives as long as, and writes to.
-func (t *template) copy(tb testing.TB, address, host string) *net.TCPConn {
+// copy has a copy made that listens at an address, and gives the connection that
+// the copy lives as long as, and writes to.
+func (a ask) copy(tb testing.TB, address string) *net.TCPConn {
 	tb.Helper()
 	listener, err := net.ListenTCP("tcp", &net.TCPAddr{IP: net.IPv4(127, 0, 0, 1)})
 	if err != nil {
@@ -161,10 +175,7 @@ func (t *template) copy(tb testing.TB, address, host string) *net.TCPConn {
 	if err != nil {
 		tb.Fatal(err)
 	}
-	t.mu.Lock()
-	_, err = fmt.Fprintln(t.wanted, port, host, listener.Addr().(*net.TCPAddr).Port)
-	t.mu.Unlock()
-	if err != nil {
+	if err := a(port, listener.Addr().(*net.TCPAddr).Port); err != nil {
 		tb.Fatalf("start moto: %v", err)
 	}
 	life, err := listener.AcceptTCP()

@@ -30,12 +30,16 @@ func (w *World) UnderPolicy(page string, own ...string) {
 	for _, s := range policy.Statement {
 		allowed = append(allowed, s.Action...)
 	}
-	w.tb.Cleanup(func() {
-		for _, c := range w.Calls() {
-			if !slices.Contains(allowed, c.Operation) {
-				w.tb.Errorf("%s isn't in the policy of %s", c.Operation, page)
-				allowed = append(allowed, c.Operation)
+	w.policed = func(w *World) {
+		w.tb.Cleanup(func() {
+			told := slices.Clone(allowed)
+			for _, c := range w.Calls() {
+				if !slices.Contains(told, c.Operation) {
+					w.tb.Errorf("%s isn't in the policy of %s", c.Operation, page)
+					told = append(told, c.Operation)
+				}
 			}
-		}
-	})
+		})
+	}
+	w.policed(w)
 }

@@ -43,6 +43,9 @@ func (t Trial) before() string {
 	return t.Before()
 }
 
+// Fresh gives trials that all begin with the same.
+type Fresh func(t *testing.T) Trial
+
 // Way is where a delegate's calls come by.
 type Way interface {
 	// Add puts it on the way to AWS.
@@ -52,13 +55,14 @@ type Way interface {
 	Via(next http.RoundTripper, name func(*http.Request) string) http.RoundTripper
 }
 
-// Each tries each strategy of a lane, by Try or TryKilled.
-func Each(t *testing.T, strategies map[string]func(t *testing.T) Trial, try func(t *testing.T, fresh func(t *testing.T) Trial)) {
+// Each tries each strategy of a lane, by Try or TryKilled. What a strategy's trials
+// begin with is made once.
+func Each(t *testing.T, strategies map[string]func(t *testing.T) Fresh, try func(t *testing.T, fresh Fresh)) {
 	t.Helper()
-	for name, fresh := range strategies {
+	for name, prepare := range strategies {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			try(t, fresh)
+			try(t, prepare(t))
 		})
 	}
 }
@@ -67,7 +71,7 @@ func Each(t *testing.T, strategies map[string]func(t *testing.T) Trial, try func
 // calls that are throttled, and the same delivery once more. It has to end at what
 // is wanted, or to be taken back to what was there before. What killed delegates
 // leave is for TryKilled.
-func Try(t *testing.T, fresh func(t *testing.T) Trial) {
+func Try(t *testing.T, fresh Fresh) {
 	t.Helper()
 	whole, count := fresh(t), &between{}
 	succeeds(t, whole, count)
@@ -128,7 +132,7 @@ func Try(t *testing.T, fresh func(t *testing.T) Trial) {
 // before some, when it has kept what it is about to change. Tried again, the step comes
 // to the same end, and its rollback to what was there before; in every other of these
 // it is rolled back at once.
-func TryKilled(t *testing.T, fresh func(t *testing.T) Trial) {
+func TryKilled(t *testing.T, fresh Fresh) {
 	t.Helper()
 	whole, count := fresh(t), &Killer{}
 	if r, err := whole.Do(count.Living(t.Context()), count); err != nil || r.Status != task.Succeeded {

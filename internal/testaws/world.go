@@ -21,13 +21,33 @@ import (
 type World struct {
 	Endpoint string
 
-	tb testing.TB
+	tb      testing.TB
+	policed func(*World) // UnderPolicy, for copies too
 }
 
 // NewWorld makes a World that ends with the test.
 func NewWorld(tb testing.TB) *World {
 	tb.Helper()
 	return &World{Endpoint: start(tb, readWorld, "none"), tb: tb}
+}
+
+// Copy makes another World that begins as this one is now, for the test's time,
+// which has to end first: what many tests begin with is made once. Nobody may call
+// meanwhile. The policy of UnderPolicy is the copy's too.
+func (w *World) Copy(tb testing.TB) *World {
+	tb.Helper()
+	other := &World{tb: tb, policed: w.policed}
+	other.Endpoint = copied(tb, func(port string, life int) error {
+		w.ask("copy", struct {
+			Port string `json:"port"`
+			Life int    `json:"life"`
+		}{port, life}, nil)
+		return nil
+	})
+	if w.policed != nil {
+		w.policed(other)
+	}
+	return other
 }
 
 // readWorld starts the template of the process's worlds, at the first call.

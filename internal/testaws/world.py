@@ -30,13 +30,17 @@ class Clock:
     """
 
     SPEED = 100
-    begun = datetime.datetime.now(tz=datetime.timezone.utc)
 
     def __init__(self):
+        self.begin()
+
+    def begin(self):
+        self.begun = datetime.datetime.now(tz=datetime.timezone.utc)
         self.since = time.monotonic()
         self.before = 0.0  # what had passed at since
         self.held = False
         self.seen = 0  # the second until which all has happened that was due
+        self.looks = 0  # how often somebody looked, and may have changed something
 
     def now(self):
         """Seconds since the beginning."""
@@ -261,6 +265,7 @@ def dispatch(self, request, full_url, headers):
 
 def catch_up():
     """Lets all that was due happen, a second of AWS after the other."""
+    CLOCK.looks += 1
     for second in range(CLOCK.seen + 1, int(CLOCK.now()) + 1):
         CLOCK.seen = second
         for step in STEPS:

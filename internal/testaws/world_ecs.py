@@ -324,6 +324,7 @@ class Service:
         self.reads = 0
         self.tasks, self.events, self.deployments, self.history = [], [], [], []
         self.steady = False
+        self.rested = 0  # the look in which it was found to rest
         self.complained = None
         self.drains = None
         self.task_sets = []
@@ -404,7 +405,19 @@ class Service:
                 self.complained = deployment
                 self.say("is unable to consistently start tasks successfully. For more information, see the Troubleshooting section.", now)
 
+    @property
+    def rests(self):
+        """Whether nothing happens to it until somebody changes something."""
+        return self.status == "INACTIVE" or self.steady and all(task.stopped is not None or task.running and not task.fate for task in self.tasks)
+
     def step(self, now):
+        if self.rested == CLOCK.looks:
+            return
+        self.move(now)
+        if self.rests:
+            self.rested = CLOCK.looks
+
+    def move(self, now):
         for task in self.tasks:
             was = task.active
             task.step(now)
@@ -502,6 +515,7 @@ class Service:
                 ]
                 for found in backend.describe_rules(listener_arn=None, rule_arns=[rule]):
                     found.actions = [FakeAction({"Type": "forward", "ForwardConfig": {"TargetGroups": groups}})]
+        mend_elb.forget()
 
     def judge(self, now):
         """Sees whether the deployment is over, or failed."""

@@ -3,12 +3,15 @@ package testaws_test
 import (
 	"encoding/json"
 	"errors"
+	"fmt"
 	"io"
 	"net/http"
+	"slices"
 	"strings"
 	"testing"
 
 	"github.com/aws/aws-sdk-go-v2/aws"
+	"github.com/aws/aws-sdk-go-v2/service/ecs"
 	"github.com/aws/aws-sdk-go-v2/service/sts"
 	"github.com/aws/smithy-go"
 	"github.com/google/go-cmp/cmp"
@@ -61,6 +64,48 @@ func TestWorldCalls(t *testing.T) {
 	}
 	if n := w.Count("sts:GetCallerIdentity"); n != 0 {
 		t.Errorf("%d calls of GetCallerIdentity, want none", n)
+	}
+}
+
+// A copy of a world begins as that one is, calls, policy and all, and from then on
+// nothing of either is seen in the other; it goes before the other does.
+func TestCopiesOfAWorld(t *testing.T) {
+	t.Parallel()
+	w := testaws.NewWorld(t)
+	cluster := func(w *testaws.World, name string) {
+		t.Helper()
+		if _, err := ecs.NewFromConfig(w.Config()).CreateCluster(t.Context(), &ecs.CreateClusterInput{ClusterName: &name}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	shows := func(w *testaws.World) string {
+		t.Helper()
+		out, err := ecs.NewFromConfig(w.Config()).ListClusters(t.Context(), &ecs.ListClustersInput{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		var names []string
+		for _, arn := range out.ClusterArns {
+			names = append(names, arn[strings.LastIndex(arn, "/")+1:])
+		}
+		slices.Sort(names)
+		return fmt.Sprint(names, w.Count("ecs:CreateCluster"))
+	}
+	cluster(w, "before")
+	var first, second, third string
+	t.Run("copies", func(t *testing.T) {
+		one, other := w.Copy(t), w.Copy(t)
+		cluster(one, "one")
+		cluster(other, "other")
+		again := one.Copy(t)
+		cluster(again, "again")
+		first, second, third = shows(one), shows(other), shows(again)
+	})
+	cluster(w, "after")
+	got := []string{first, second, third, shows(w)}
+	want := []string{"[before one test] 2", "[before other test] 2", "[again before one test] 3", "[after before test] 2"}
+	if d := cmp.Diff(want, got); d != "" {
+		t.Errorf("clusters and calls that made them (-want +got):\n%s", d)
 	}
 }
 

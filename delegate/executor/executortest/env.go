@@ -77,6 +77,16 @@ func New(tb testing.TB, resolve func(text string) string) *Env {
 	return e
 }
 
+// Copy makes an Env of New that has what this one keeps.
+func (e *Env) Copy(tb testing.TB) *Env {
+	other := New(tb, nil)
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	other.masked, other.kept = slices.Clone(e.masked), slices.Clone(e.kept)
+	other.Execution, other.provided, other.done = e.Execution, slices.Clone(e.provided), e.done
+	return other
+}
+
 // checkpoint keeps the first checkpoint of a key, as a stage does.
 func (e *Env) checkpoint(_ context.Context, key string, data any) (task.Checkpoint, error) {
 	doc, err := json.Marshal(data)
