@@ -7,6 +7,7 @@ import (
 
 	sdk "github.com/aws/aws-sdk-go-v2/aws"
 	"github.com/aws/aws-sdk-go-v2/service/autoscaling"
+	autoscalingtypes "github.com/aws/aws-sdk-go-v2/service/autoscaling/types"
 	"github.com/aws/aws-sdk-go-v2/service/ec2"
 	elbtypes "github.com/aws/aws-sdk-go-v2/service/elasticloadbalancingv2/types"
 	"github.com/google/go-cmp/cmp"
@@ -47,7 +48,7 @@ func TestAsgRollsOutAndBack(t *testing.T) {
 	onEveryHost(t, func(t *testing.T, start func(testing.TB) *e2e.Server) {
 		t.Helper()
 		s, w := start(t), testaws.NewWorld(t)
-		delegateOf(t, s, w)
+		delegateOf(t, s, w, often)
 		images := map[string]string{}
 		for _, name := range []string{"web-1", "web-2", "crash-3", "web-4"} {
 			images[name] = imageOf(t, w, name)
@@ -105,6 +106,12 @@ func TestAsgRollsOutAndBack(t *testing.T) {
 		runs("web-2")
 		undone(t, s, run("web-4", "true"))
 		runs("web-2")
+		drifts(t, s, "Group/web has the images "+images["web-1"]+", ", func() error {
+			_, err := autoscaling.NewFromConfig(w.Config()).UpdateAutoScalingGroup(t.Context(), &autoscaling.UpdateAutoScalingGroupInput{
+				AutoScalingGroupName: ptr("web"), LaunchTemplate: &autoscalingtypes.LaunchTemplateSpecification{LaunchTemplateName: ptr("web"), Version: ptr("1")},
+			})
+			return err
+		})
 	})
 }
 

@@ -48,7 +48,7 @@ func TestECSRollsOutAndBack(t *testing.T) {
 	onEveryHost(t, func(t *testing.T, start func(testing.TB) *e2e.Server) {
 		t.Helper()
 		s, w := start(t), testaws.NewWorld(t)
-		delegateOf(t, s, w)
+		delegateOf(t, s, w, often)
 		entities := byTheAccounts(ecsEntities(t, w))
 		s.Apply(t, entities)
 		s.Apply(t, awsPipeline("ecs", "ECS", "EcsRollingDeploy", "EcsRollingRollback", "serviceName"))
@@ -107,6 +107,10 @@ func TestECSRollsOutAndBack(t *testing.T) {
 		if last := string(rests[len(rests)-1].Parameters); !strings.Contains(last, `"DynamicScalingInSuspended": false`) && !strings.Contains(last, `"DynamicScalingInSuspended":false`) {
 			t.Errorf("scaling was put back as %s", last)
 		}
+		drifts(t, s, "Service/web has the images "+image+"1, ", func() error {
+			_, err := ecs.NewFromConfig(w.Config()).UpdateService(t.Context(), &ecs.UpdateServiceInput{Cluster: ptr("test"), Service: ptr("web"), TaskDefinition: ptr("web:1")})
+			return err
+		})
 	})
 }
 

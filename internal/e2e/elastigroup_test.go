@@ -2,6 +2,7 @@ package e2e_test
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 	"testing"
 
@@ -29,7 +30,7 @@ func TestElastigroupsRollOutAndBack(t *testing.T) {
 	onEveryHost(t, func(t *testing.T, start func(testing.TB) *e2e.Server) {
 		t.Helper()
 		s, w, spot := start(t), testaws.NewWorld(t), testservers.NewSpot(t)
-		delegateOf(t, s, w, spotEnv+"="+spot.URL)
+		delegateOf(t, s, w, often, spotEnv+"="+spot.URL)
 		images := map[string]string{}
 		for _, name := range []string{"web-1", "web-2"} {
 			images[name] = imageOf(t, w, name)
@@ -38,9 +39,10 @@ func TestElastigroupsRollOutAndBack(t *testing.T) {
 		s.Apply(t, entities)
 		s.Apply(t, phasedPipeline("spot", "Elastigroup", "ElastigroupSetup", "{name: web, instances: {type: Fixed, spec: {min: 1, max: 4, desired: 2}}}",
 			"ElastigroupDeploy", "newService", "newElastigroupName", "ElastigroupRollback"))
+		of := func(image string) { s.Apply(t, strings.Replace(service(entities), "web-1", image, 1)) }
 		run := func(image, script string) e2e.Execution {
 			t.Helper()
-			s.Apply(t, strings.Replace(service(entities), "web-1", image, 1))
+			of(image)
 			return finish(t, s, s.Begin(t, "spot", map[string]string{"variables.script": script}))
 		}
 		runs := func(image string, groups ...string) {
@@ -63,6 +65,15 @@ func TestElastigroupsRollOutAndBack(t *testing.T) {
 			t.Fatalf("the first deployment is %s: %s", e.Status, e.Message)
 		}
 		runs("web-1", group(1, "web-1"))
+		of("web-2")
+		before := len(spot.Calls())
+		d := preview(t, s, "spot", map[string]string{"variables.script": "true"})
+		if !slices.Equal(d.Changed, []string{"Elastigroup/web__2"}) || !strings.Contains(d.Diff, "+      \"imageId\": \""+images["web-2"]+"\",\n") {
+			t.Errorf("the preview tells of %v:\n%s", d.Changed, d.Diff)
+		}
+		if got := spot.Changes(before); len(got) > 0 || strings.Contains(d.Diff, testservers.SpotToken) {
+			t.Errorf("the preview changes %v, and shows\n%s", got, d.Diff)
+		}
 		if e := run("web-2", "exit 1"); e.Status != "Failed" || e.Root.Find("back").Status != "Success" {
 			t.Fatalf("what is rolled back is %s: %s", e.Status, e.Message)
 		}
@@ -71,5 +82,9 @@ func TestElastigroupsRollOutAndBack(t *testing.T) {
 			t.Fatalf("the next deployment is %s: %s", e.Status, e.Message)
 		}
 		runs("web-2", fmt.Sprintf("web__1: 0 to 4, 0 desired of %s, 0 there", images["web-1"]), group(2, "web-2"))
+		drifts(t, s, " has 3 replicas; deployed were 2", func() error {
+			spot.Change("web__2", map[string]any{"capacity": map[string]any{"target": 3.0}})
+			return nil
+		})
 	})
 }

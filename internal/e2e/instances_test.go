@@ -78,7 +78,23 @@ func instancesFollowTheCluster(t *testing.T, start func(testing.TB) *e2e.Server)
 	}
 }
 
-// untilPlaced reads the service's one placement until it is as it should be.
+// often has a delegate look at what was deployed to AWS while a test waits.
+const often = lookEnv + "=1s"
+
+// drifts changes what was deployed past Slipway: the ledger finds it as it was
+// deployed before, and tells how it differs afterwards.
+func drifts(t *testing.T, s *e2e.Server, want string, change func() error) {
+	t.Helper()
+	untilPlaced(t, s, "the deployment", func(p api.Placement) bool { return p.Watched && len(p.Drift) == 0 })
+	if err := change(); err != nil {
+		t.Fatal(err)
+	}
+	untilPlaced(t, s, want, func(p api.Placement) bool {
+		return slices.ContainsFunc(p.Drift, func(d string) bool { return strings.Contains(d, want) })
+	})
+}
+
+// untilPlaced reads the one placement until it is as it should be.
 func untilPlaced(t *testing.T, s *e2e.Server, after string, fits func(api.Placement) bool) api.Placement {
 	t.Helper()
 	tick := time.NewTicker(200 * time.Millisecond)
@@ -86,7 +102,7 @@ func untilPlaced(t *testing.T, s *e2e.Server, after string, fits func(api.Placem
 	limit := time.After(e2e.Patience)
 	for {
 		var l api.PlacementList
-		if err := s.Call(t.Context(), "GET", "/v1/services/web/instances"+ofProject, nil, &l); err != nil {
+		if err := s.Call(t.Context(), "GET", "/v1/instances"+ofProject, nil, &l); err != nil {
 			t.Fatal(err)
 		}
 		if len(l.Placements) == 1 && fits(l.Placements[0]) {

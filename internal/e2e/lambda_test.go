@@ -4,6 +4,7 @@ import (
 	"archive/zip"
 	"bytes"
 	"fmt"
+	"slices"
 	"strings"
 	"testing"
 
@@ -60,13 +61,14 @@ func TestLambdaDeploysAndRollsBack(t *testing.T) {
 	onEveryHost(t, func(t *testing.T, start func(testing.TB) *e2e.Server) {
 		t.Helper()
 		s, w := start(t), testaws.NewWorld(t)
-		delegateOf(t, s, w)
+		delegateOf(t, s, w, often)
 		entities := byTheAccounts(lambdaEntities(t, w))
 		s.Apply(t, entities)
 		s.Apply(t, awsPipeline("lambda", "AwsLambda", "AwsLambdaDeploy", "AwsLambdaRollback", "version"))
+		of := func(code string) { s.Apply(t, strings.Replace(service(entities), "web-1.zip", code, 1)) }
 		deploy := func(code, script string) e2e.Execution {
 			t.Helper()
-			s.Apply(t, strings.Replace(entities[strings.Index(entities, "service:\n"):], "web-1.zip", code, 1))
+			of(code)
 			return finish(t, s, s.Begin(t, "lambda", map[string]string{"variables.script": script}))
 		}
 		serves := func(version, artifact string) {
@@ -87,6 +89,15 @@ func TestLambdaDeploysAndRollsBack(t *testing.T) {
 			t.Fatalf("the first deployment is %s: %s", e.Status, e.Message)
 		}
 		serves("1", "web-1.zip")
+		of("web-2.zip")
+		before := len(w.Calls())
+		d := preview(t, s, "lambda", map[string]string{"variables.script": "true"})
+		if !slices.Equal(d.Changed, []string{"Code/web", "Alias/live"}) || !strings.Contains(d.Diff, "-  \"artifact\": \"web-1.zip\"") || !strings.Contains(d.Diff, "+  \"artifact\": \"web-2.zip\"") {
+			t.Errorf("the preview tells of %v:\n%s", d.Changed, d.Diff)
+		}
+		if got := w.Changes(before); len(got) > 0 {
+			t.Errorf("the preview changes %v", got)
+		}
 		if e := deploy("web-2.zip", "true"); e.Status != "Success" {
 			t.Fatalf("the update is %s: %s", e.Status, e.Message)
 		}
@@ -102,5 +113,9 @@ func TestLambdaDeploysAndRollsBack(t *testing.T) {
 		serves("2", "web-2.zip")
 		undone(t, s, deploy("web-1.zip", "true"))
 		serves("2", "web-2.zip")
+		drifts(t, s, "FunctionAlias/web:live sends its traffic to version 1; deployed was to version 2", func() error {
+			_, err := lambda.NewFromConfig(w.Config()).UpdateAlias(t.Context(), &lambda.UpdateAliasInput{FunctionName: ptr("web"), Name: ptr("live"), FunctionVersion: ptr("1")})
+			return err
+		})
 	})
 }

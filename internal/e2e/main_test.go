@@ -40,6 +40,7 @@ const (
 	spotEnv     = "E2E_SPOT"     // where a stand-in of Spot is
 	toolsEnv    = "E2E_TOOLS"    // set: the delegate looks which programs its machine has
 	pollEnv     = "E2E_POLL"     // how often the delegate asks for new versions, whatever triggers say
+	lookEnv     = "E2E_LOOK"     // how often the delegate looks at what was deployed to AWS
 )
 
 // viaSpot is how a delegate reaches Spot, if there is a stand-in.
@@ -72,7 +73,10 @@ func TestMain(m *testing.M) {
 			Ready:  func(i wire.Info) { fmt.Printf("%s %s\n", i.URL, i.Token) },
 		})
 	case os.Getenv(delegateEnv) != "":
-		kinds := delegate.Kinds(delegate.Config{Cache: cmp.Or(os.Getenv(cacheEnv), os.TempDir()), Orphan: time.Minute, Via: viaSpot()})
+		look, _ := time.ParseDuration(os.Getenv(lookEnv)) // without it as seldom as people's
+		kinds := delegate.Kinds(delegate.Config{
+			Cache: cmp.Or(os.Getenv(cacheEnv), os.TempDir()), Orphan: time.Minute, Via: viaSpot(), AWS: delegate.AWS{InstancePoll: look},
+		})
 		if os.Getenv(toolsEnv) == "" {
 			kinds = e2e.WithoutTools(kinds)
 		}

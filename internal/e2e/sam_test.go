@@ -59,7 +59,7 @@ func toolMachine(t *testing.T, s *e2e.Server, w *testaws.World, cache, folder st
 	return []string{
 		delegateEnv + "=account", addrEnv + "=" + s.URL, tokenEnv + "=" + delegateToken(t, s), cacheEnv + "=" + cache, journalEnv + "=" + filepath.Join(cache, "journal"),
 		"AWS_ENDPOINT_URL=" + w.Endpoint, "AWS_ACCESS_KEY_ID=AKIA", "AWS_SECRET_ACCESS_KEY=s", "AWS_EC2_METADATA_DISABLED=true",
-		toolsEnv + "=1", "PATH=" + folder + string(os.PathListSeparator) + os.Getenv("PATH"),
+		toolsEnv + "=1", often, "PATH=" + folder + string(os.PathListSeparator) + os.Getenv("PATH"),
 	}
 }
 
@@ -239,6 +239,10 @@ func TestSAMDeploysAndRollsBack(t *testing.T) {
 			t.Errorf("rolled back afterwards, the stack is %s and has %s", status, after)
 		}
 		noSessions(t, cache)
+		drifts(t, s, "Stack/web isn't there any more", func() error {
+			_, err := cloudformation.NewFromConfig(w.Config()).DeleteStack(t.Context(), &cloudformation.DeleteStackInput{StackName: ptr("web")})
+			return err
+		})
 	})
 }
 
