@@ -52,8 +52,28 @@ func TestCalls(t *testing.T) {
 // Thirty services of a cluster that are waited for at once are looked at together.
 func TestWaitsOfAClusterShareTheirCalls(t *testing.T) {
 	t.Parallel()
-	const services, ticks = 30, 10
-	s := newStage(t)
+	calls, names := waitsShareTheirCalls(t, newStage(t))
+	// Those that look before and after the wait do so together, too.
+	if most := waiting * 3; calls > most {
+		t.Errorf("%d calls have asked %d times for a service; want %d calls at most", calls, names, most)
+	}
+}
+
+// So are those whose traffic ECS moves itself.
+func TestWaitsForTrafficShareTheirCalls(t *testing.T) {
+	t.Parallel()
+	waitsShareTheirCalls(t, moved(t, "strategy: BLUE_GREEN, bakeTimeInMinutes: 0"))
+}
+
+// waiting is how many services are waited for at once.
+const waiting = 30
+
+// waitsShareTheirCalls deploys many services at once, whose waits cost three calls each
+// time. It gives how many calls have asked for services, and how many they have asked for.
+func waitsShareTheirCalls(t *testing.T, s *stage) (calls, names int) {
+	t.Helper()
+	const ticks = 10
+	looked := func() int { return s.Count("ecs:DescribeServices") + s.Count("ecs:DescribeServiceDeployments") }
 	var mu sync.Mutex
 	looks, began, ended := 0, 0, 0
 	s.kind = ecs.Kind(ecs.Config{
@@ -62,10 +82,10 @@ func TestWaitsOfAClusterShareTheirCalls(t *testing.T) {
 			mu.Lock()
 			defer mu.Unlock()
 			switch looks++; looks {
-			case services * 2: // all of them wait
-				began = s.Count("ecs:DescribeServices")
-			case services * ticks:
-				ended = s.Count("ecs:DescribeServices")
+			case waiting * 2: // all of them wait
+				began = looked()
+			case waiting * ticks:
+				ended = looked()
 				s.Go()
 			}
 			return 200 * time.Millisecond
@@ -73,7 +93,7 @@ func TestWaitsOfAClusterShareTheirCalls(t *testing.T) {
 	})
 	s.Hold() // so that all wait
 	var all sync.WaitGroup
-	for n := range services {
+	for n := range waiting {
 		one := s.next(t, "web:1")
 		one.service = strings.Replace(s.service, "serviceName: web\n", fmt.Sprintf("serviceName: web%d\n", n), 1)
 		one.execution = fmt.Sprint("e", n)
@@ -87,7 +107,6 @@ func TestWaitsOfAClusterShareTheirCalls(t *testing.T) {
 	if got, most := ended-began, 3*(ticks-2)*5/4; got > most {
 		t.Errorf("%d ticks have cost %d calls; want %d at most, which is 3 each", ticks-2, got, most)
 	}
-	calls, names := 0, 0
 	for _, c := range s.CallsOf("ecs:DescribeServices") {
 		var in awsecs.DescribeServicesInput
 		if err := json.Unmarshal(c.Parameters, &in); err != nil {
@@ -96,8 +115,5 @@ func TestWaitsOfAClusterShareTheirCalls(t *testing.T) {
 		calls, names = calls+1, names+len(in.Services)
 	}
 	t.Logf("%d calls, %d names", calls, names)
-	// Those that look before and after the wait do so together, too.
-	if most := services * 3; calls > most {
-		t.Errorf("%d calls have asked %d times for a service; want %d calls at most", calls, names, most)
-	}
+	return calls, names
 }

@@ -51,12 +51,15 @@ func Kind(cfg Config) executor.Kind {
 	if cfg.Pace == nil {
 		cfg.Pace = awswait.Steady()
 	}
-	services := new(awswait.Batches[types.Service])
+	var services awswait.Batches[types.Service]
+	var deployments awswait.Batches[types.ServiceDeployment]
 	do := func(ctx context.Context, a task.Assignment, env executor.Env) (task.Result, error) {
-		s, err := newSession(ctx, cfg, services, a, env)
+		s, err := newSession(ctx, cfg, a, env)
 		if err != nil {
 			return task.Result{}, err
 		}
+		place := aws.PlaceOf(s.spec.Target.AWS) + " " + s.name
+		s.shared, s.deployments = services.At(place), deployments.At(place)
 		return s.run(ctx)
 	}
 	return executor.Kind{Do: do, Watch: watcher(cfg.Accesses, cfg.InstancePoll)}
@@ -70,6 +73,9 @@ type session struct {
 	task task.Assignment
 	work task.Work
 	spec lane.Spec
+	// deployments are the looks of all steps in the cluster at deployments in which ECS
+	// moves the traffic.
+	deployments *awswait.Batch[types.ServiceDeployment]
 	// near are services that the task doesn't change, whose tasks are those of what
 	// is deployed too.
 	near []string
@@ -110,13 +116,12 @@ func open(ctx context.Context, accesses *aws.Accesses, account task.AWS, name, e
 // short is the cluster's name, without the rest of its ARN.
 func (c cluster) short() string { return c.name[strings.LastIndexByte(c.name, '/')+1:] }
 
-func newSession(ctx context.Context, cfg Config, services *awswait.Batches[types.Service], a task.Assignment, env executor.Env) (*session, error) {
+func newSession(ctx context.Context, cfg Config, a task.Assignment, env executor.Env) (*session, error) {
 	w, spec, err := executor.Work[lane.Spec](a)
 	if err != nil {
 		return nil, err
 	}
 	c, err := open(ctx, cfg.Accesses, spec.Target.AWS, spec.Target.Cluster, w.Execution)
-	c.shared = services.At(aws.PlaceOf(spec.Target.AWS) + " " + c.name)
 	return &session{cluster: c, Config: cfg, task: a, work: w, spec: spec, Section: executor.Section{Env: env, Unit: fetchUnit}}, err
 }
 

@@ -163,17 +163,43 @@ func underWay(d types.ServiceDeploymentStatus) bool {
 	return true
 }
 
-// until waits as long as a service deployment goes on.
+// mostDeployments is how many service deployments ECS describes at once.
+const mostDeployments = 20
+
+// describing is how ECS is asked to describe service deployments.
+func (s shifting) describing() awswait.Ask[types.ServiceDeployment] {
+	return awswait.Ask[types.ServiceDeployment]{Most: mostDeployments, Call: func(ctx context.Context, arns []string) (map[string]types.ServiceDeployment, error) {
+		out, err := s.ecs.DescribeServiceDeployments(ctx, &ecs.DescribeServiceDeploymentsInput{ServiceDeploymentArns: arns})
+		if err != nil {
+			return nil, s.Failed(ctx, "ecs:DescribeServiceDeployments", err)
+		}
+		found := map[string]types.ServiceDeployment{}
+		for _, d := range out.ServiceDeployments {
+			found[sdk.ToString(d.ServiceDeploymentArn)] = d
+		}
+		return found, nil
+	}}
+}
+
+// quiet is at how many looks in a row a deployment is as before until the events of its
+// service are read anyway: they say why it doesn't get on.
+const quiet = 3
+
+// until waits as long as a service deployment goes on. Steps that wait for such in one
+// cluster look together.
 func (s shifting) until(ctx context.Context, own, service string, seen events, goesOn func(types.ServiceDeploymentStatus) bool) (*types.ServiceDeployment, error) {
 	var end *types.ServiceDeployment
-	err := s.poll(ctx, func(ctx context.Context) (awswait.State, error) {
-		out, err := s.ecs.DescribeServiceDeployments(ctx, &ecs.DescribeServiceDeploymentsInput{ServiceDeploymentArns: []string{own}})
-		if err != nil {
-			return awswait.State{}, s.Failed(ctx, "ecs:DescribeServiceDeployments", err)
-		}
-		if len(out.ServiceDeployments) == 0 {
+	shown, same := "", 0
+	err := s.deployments.Until(ctx, s.wait(), own, s.describing(), func(d types.ServiceDeployment, found bool) (awswait.State, error) {
+		if !found {
 			return awswait.State{}, fault.New(fault.NotFound, "ECS doesn't describe the deployment %s of service %s", last(own), service).Causing(fault.Unknown)
 		}
+		end = &d
+		now := awswait.State{Done: !goesOn(d.Status), Progress: stage(d)}
+		if same++; now.Progress == shown && !now.Done && same < quiet {
+			return now, nil
+		}
+		shown, same = now.Progress, 0
 		live, err := s.describe(ctx, []string{service})
 		if err != nil {
 			return awswait.State{}, err
@@ -181,14 +207,15 @@ func (s shifting) until(ctx context.Context, own, service string, seen events, g
 		for _, line := range seen.more(live[service].Events) {
 			s.Say("%s", line)
 		}
-		end = &out.ServiceDeployments[0]
-		return awswait.State{Done: !goesOn(end.Status), Progress: stage(*end)}, nil
+		return now, nil
 	})
 	return end, err
 }
 
+func (s shifting) wait() awswait.Wait { return awswait.Wait{Pace: s.Pace, Log: s.Env.Log(s.Unit)} }
+
 func (s shifting) poll(ctx context.Context, look func(context.Context) (awswait.State, error)) error {
-	return awswait.Until(ctx, awswait.Wait{Pace: s.Pace, Log: s.Env.Log(s.Unit)}, look)
+	return awswait.Until(ctx, s.wait(), look)
 }
 
 // stage says how far a service deployment is.
