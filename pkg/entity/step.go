@@ -393,6 +393,7 @@ func (d steps) stepGroup(v yamldoc.Value, p place, ids document.Seen) *StepGroup
 	}))
 	d.Need(v, "identifier", "name")
 	d.groupNeeds(v)
+	containers(d).placed(v, g)
 	if !document.Neutral(v.Node.Get("timeout")) {
 		d.Warnf(document.Child(v, "timeout"), document.NoEffect, "timeout has no effect here: a step group has none; want one on its steps, or on the stage")
 	}

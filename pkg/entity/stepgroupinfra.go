@@ -215,3 +215,32 @@ func (d containers) platform(v yamldoc.Value, g *StepGroup) {
 		},
 	})
 }
+
+// placed reports a platform that no session opens on.
+func (d containers) placed(v yamldoc.Value, g *StepGroup) {
+	platform := v.Node.Get("platform")
+	if document.Neutral(platform) || d.options.Steps == nil || g.Linked || d.opens(g.Steps) && g.Containerized {
+		return
+	}
+	why := "no step of it runs programs in a session; choose the delegates of its steps by delegateSelectors"
+	if !g.Containerized {
+		why = "it opens none without a stepGroupInfra"
+	}
+	d.Errorf(document.Child(v, "platform"), document.WrongValue, "platform is that of the machine on which the group's session opens, and %s", why)
+}
+
+// opens says whether a step of a list, or of a plain group in it, may need a session.
+// Of templates that nobody has put in their places, and of types that nobody knows, that
+// isn't known.
+func (d containers) opens(list StepList) bool {
+	return list.Open || slices.ContainsFunc(list.Flat(), func(item StepItem) bool {
+		switch {
+		case item.Step != nil:
+			typ := d.options.Steps.Of(item.Step.Type.Value)
+			return item.Step.Linked || typ.Session || typ.Name == ""
+		case item.Group != nil:
+			return item.Group.Linked || !item.Group.Containerized && (d.opens(item.Group.Steps) || d.opens(item.Group.RollbackSteps))
+		}
+		return d.opens(item.Parallel)
+	})
+}

@@ -138,6 +138,7 @@ func (d templates) groupTemplate(v yamldoc.Value) {
 		"stageType": d.Supported(&of, "stage type", can, otherStageTypes()...),
 	}))
 	steps(d).groupNeeds(v)
+	containers(d).placed(v, g)
 	d.bounded(v, extent.Nodes(g.nodes()))
 }
 
