@@ -167,11 +167,11 @@ func underWay(d types.ServiceDeploymentStatus) bool {
 const mostDeployments = 20
 
 // describing is how ECS is asked to describe service deployments.
-func (s shifting) describing() awswait.Ask[types.ServiceDeployment] {
+func describing(c cluster) awswait.Ask[types.ServiceDeployment] {
 	return awswait.Ask[types.ServiceDeployment]{Most: mostDeployments, Call: func(ctx context.Context, arns []string) (map[string]types.ServiceDeployment, error) {
-		out, err := s.ecs.DescribeServiceDeployments(ctx, &ecs.DescribeServiceDeploymentsInput{ServiceDeploymentArns: arns})
+		out, err := c.ecs.DescribeServiceDeployments(ctx, &ecs.DescribeServiceDeploymentsInput{ServiceDeploymentArns: arns})
 		if err != nil {
-			return nil, s.Failed(ctx, "ecs:DescribeServiceDeployments", err)
+			return nil, c.Failed(ctx, "ecs:DescribeServiceDeployments", err)
 		}
 		found := map[string]types.ServiceDeployment{}
 		for _, d := range out.ServiceDeployments {
@@ -190,7 +190,7 @@ const quiet = 3
 func (s shifting) until(ctx context.Context, own, service string, seen events, goesOn func(types.ServiceDeploymentStatus) bool) (*types.ServiceDeployment, error) {
 	var end *types.ServiceDeployment
 	shown, same := "", 0
-	err := s.deployments.Until(ctx, s.wait(), own, s.describing(), func(d types.ServiceDeployment, found bool) (awswait.State, error) {
+	err := s.deployments.Until(ctx, awswait.Wait{Pace: s.Pace, Log: s.Env.Log(s.Unit)}, own, describing(s.cluster), func(d types.ServiceDeployment, found bool) (awswait.State, error) {
 		if !found {
 			return awswait.State{}, fault.New(fault.NotFound, "ECS doesn't describe the deployment %s of service %s", last(own), service).Causing(fault.Unknown)
 		}
@@ -212,10 +212,8 @@ func (s shifting) until(ctx context.Context, own, service string, seen events, g
 	return end, err
 }
 
-func (s shifting) wait() awswait.Wait { return awswait.Wait{Pace: s.Pace, Log: s.Env.Log(s.Unit)} }
-
 func (s shifting) poll(ctx context.Context, look func(context.Context) (awswait.State, error)) error {
-	return awswait.Until(ctx, s.wait(), look)
+	return awswait.Until(ctx, awswait.Wait{Pace: s.Pace, Log: s.Env.Log(s.Unit)}, look)
 }
 
 // stage says how far a service deployment is.
