@@ -9,6 +9,7 @@ import (
 	"time"
 
 	sdk "github.com/aws/aws-sdk-go-v2/aws"
+	"github.com/aws/aws-sdk-go-v2/aws/arn"
 	"github.com/aws/aws-sdk-go-v2/config"
 	"github.com/aws/aws-sdk-go-v2/service/sts"
 
@@ -33,6 +34,16 @@ type Access struct {
 // ecs:CreateService. Only of a context that has ended it has none.
 func (a *Access) Failed(ctx context.Context, call string, err error) error {
 	return failed(ctx, call, err, a.who)
+}
+
+// Account is the number of the account that the caller belongs to; empty if AWS doesn't
+// say.
+func (a *Access) Account(ctx context.Context) string {
+	of, err := arn.Parse(a.who(ctx))
+	if err != nil {
+		return ""
+	}
+	return of.AccountID
 }
 
 // who is the caller as AWS knows it, asked once; empty if AWS doesn't say.

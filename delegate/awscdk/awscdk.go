@@ -38,6 +38,8 @@ func unit(op steps.Op) string {
 		return "Destroy"
 	case steps.OpRollback:
 		return "Rollback"
+	case steps.OpCompare:
+		return "Diff"
 	}
 	return "Execute"
 }
@@ -57,7 +59,7 @@ func New(cfg Config) executor.Executor {
 		if err != nil {
 			return task.Result{}, err
 		}
-		j := &job{pace: cfg.Pace, work: w, spec: p, Tool: workspace.Tool{
+		j := &job{accesses: cfg.Accesses, pace: cfg.Pace, work: w, spec: p, Tool: workspace.Tool{
 			Sessions: cfg.Sessions, Task: a, Section: executor.Section{Env: env, Unit: unit(p.Op)}, Spec: p.Run,
 			Legacy: map[string]string{"CDK_DISABLE_CLI_TELEMETRY": "true"},
 		}}
@@ -74,9 +76,10 @@ func New(cfg Config) executor.Executor {
 // job is one task.
 type job struct {
 	workspace.Tool
-	pace awswait.Pace
-	work task.Work
-	spec steps.Spec
+	accesses *aws.Accesses
+	pace     awswait.Pace
+	work     task.Work
+	spec     steps.Spec
 }
 
 func (j *job) run(ctx context.Context) (task.Result, error) {
@@ -100,6 +103,8 @@ func (j *job) run(ctx context.Context) (task.Result, error) {
 		return j.deploy(ctx, options)
 	case steps.OpRollback:
 		return j.rollback(ctx)
+	case steps.OpCompare:
+		return j.compare(ctx, options)
 	default:
 		return task.Result{}, fault.New(fault.Unsupported, "this delegate doesn't know the operation %q of the CDK", j.spec.Op)
 	}

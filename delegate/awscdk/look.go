@@ -2,8 +2,10 @@ package awscdk
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"encoding/json"
+	"maps"
 	"path"
 	"regexp"
 	"slices"
@@ -108,32 +110,25 @@ func (j *job) templates(ctx context.Context, options []string) (map[string]strin
 	if err != nil {
 		return nil, err
 	}
-	var found struct {
-		Artifacts map[string]struct {
-			Type       string `json:"type"`
-			Properties struct {
-				TemplateFile string `json:"templateFile"`
-			} `json:"properties"`
-		} `json:"artifacts"`
-	}
-	if err := json.Unmarshal(doc, &found); err != nil {
-		return nil, fault.New(fault.Invalid, "cdk has written a manifest that can't be read to %s: %w", dir, err)
+	all, err := j.stacks(ctx, dir, doc)
+	if err != nil {
+		return nil, err
 	}
 	out, size := map[string]string{}, 0
-	for name, a := range found.Artifacts {
-		if a.Type != "aws:cloudformation:stack" || len(j.spec.Stacks) > 0 && !slices.ContainsFunc(j.spec.Stacks, func(s string) bool { ok, _ := path.Match(s, name); return ok }) {
+	for _, one := range all {
+		if len(j.spec.Stacks) > 0 && !slices.ContainsFunc(j.spec.Stacks, one.is) {
 			continue
 		}
-		text, err := j.read(ctx, path.Join(dir, a.Properties.TemplateFile), maxManifest)
+		text, err := j.read(ctx, one.template, maxManifest)
 		if err != nil {
 			return nil, err
 		}
 		var small bytes.Buffer
 		if err := json.Compact(&small, text); err != nil {
-			return nil, fault.New(fault.Invalid, "the template of stack %s can't be read: %w", name, err)
+			return nil, fault.New(fault.Invalid, "the template of stack %s can't be read: %w", one.id, err)
 		}
 		size += small.Len()
-		out[name] = small.String()
+		out[one.id] = small.String()
 	}
 	if size > maxTemplates {
 		return nil, wrong("the templates have %d bytes together, and a step's outputs take %d of them: name fewer stacks, or leave exportTemplate out", size, maxTemplates)
@@ -160,4 +155,66 @@ func (j *job) assembly(ctx context.Context, options []string) (dir string, manif
 		}
 	}
 	return "", nil, fault.New(fault.NotFound, "the workspace doesn't have what cdk has made; expected cdk.out below %q", j.spec.App).Causing(fault.ConfigurationFailure)
+}
+
+// stack is one that cdk has made a template of.
+type stack struct {
+	id, shown   string // as people name it
+	name        string // in CloudFormation
+	template    string // the file
+	environment string // aws://ACCOUNT/REGION
+	needs       []string
+}
+
+// is says whether a pattern names the stack.
+func (s stack) is(pattern string) bool {
+	for _, name := range []string{s.id, s.shown} {
+		if ok, _ := path.Match(pattern, name); ok {
+			return true
+		}
+	}
+	return false
+}
+
+// stacks are those of what cdk has written to a folder, and of the parts of it that
+// have folders of their own.
+func (j *job) stacks(ctx context.Context, dir string, manifest []byte) ([]stack, error) {
+	var found struct {
+		Artifacts map[string]struct {
+			Type         string   `json:"type"`
+			Environment  string   `json:"environment"`
+			DisplayName  string   `json:"displayName"`
+			Dependencies []string `json:"dependencies"`
+			Properties   struct {
+				TemplateFile  string `json:"templateFile"`
+				StackName     string `json:"stackName"`
+				DirectoryName string `json:"directoryName"`
+			} `json:"properties"`
+		} `json:"artifacts"`
+	}
+	if err := json.Unmarshal(manifest, &found); err != nil {
+		return nil, fault.New(fault.Invalid, "cdk has written a manifest that can't be read to %s: %w", dir, err)
+	}
+	var out []stack
+	for _, id := range slices.Sorted(maps.Keys(found.Artifacts)) {
+		switch a := found.Artifacts[id]; a.Type {
+		case "aws:cloudformation:stack":
+			out = append(out, stack{
+				id: id, shown: cmp.Or(a.DisplayName, id), name: cmp.Or(a.Properties.StackName, id),
+				template: path.Join(dir, a.Properties.TemplateFile), environment: a.Environment, needs: a.Dependencies,
+			})
+		case "cdk:cloud-assembly":
+			part := path.Join(dir, a.Properties.DirectoryName)
+			doc, err := j.read(ctx, path.Join(part, "manifest.json"), maxManifest)
+			if err != nil {
+				return nil, err
+			}
+			more, err := j.stacks(ctx, part, doc)
+			if err != nil {
+				return nil, err
+			}
+			out = append(out, more...)
+		}
+	}
+	return out, nil
 }

@@ -24,19 +24,33 @@ type Wanted struct {
 	Template string
 	// Parameters are those that the tool is given.
 	Parameters map[string]string
+	// Beside says that others are compared, too: what would change is named by the stack.
+	Beside bool
 }
 
 // Compare tells how a stack would change that a tool deploys, by the templates alone,
 // and asks only for what there is. Code isn't compared where the tool has yet to put
 // it somewhere.
 func (s Stacks) Compare(ctx context.Context, w Wanted, to executor.Section) (awsdiff.Outputs, error) {
+	var diff awsdiff.Diff
+	if err := s.Tell(ctx, &diff, w, to); err != nil {
+		return awsdiff.Outputs{}, err
+	}
+	if diff.Empty() {
+		to.Say("Nothing would change, as far as the template says")
+	}
+	return diff.Outputs(to.Say), nil
+}
+
+// Tell is Compare for one of several stacks, and notes how it would change.
+func (s Stacks) Tell(ctx context.Context, diff *awsdiff.Diff, w Wanted, to executor.Section) error {
 	wanted, err := parse(w.Template)
 	if err != nil {
-		return awsdiff.Outputs{}, err
+		return err
 	}
 	now, err := s.Look(ctx, w.Stack)
 	if err != nil {
-		return awsdiff.Outputs{}, err
+		return err
 	}
 	there := map[string]any{}
 	switch {
@@ -44,37 +58,36 @@ func (s Stacks) Compare(ctx context.Context, w Wanted, to executor.Section) (aws
 		to.Say("Stack %s isn't there, or holds nothing: it would be made", w.Stack)
 		now = nil
 	case Changing(now.StackStatus):
-		return awsdiff.Outputs{}, fault.New(fault.Conflict, "stack %s is %s: how it would change isn't known before that has ended", w.Stack, now.StackStatus).Causing(fault.Unknown)
+		return fault.New(fault.Conflict, "stack %s is %s: how it would change isn't known before that has ended", w.Stack, now.StackStatus).Causing(fault.Unknown)
 	default:
 		out, err := s.GetTemplate(ctx, &cloudformation.GetTemplateInput{StackName: now.StackId, TemplateStage: types.TemplateStageOriginal})
 		if err != nil {
-			return awsdiff.Outputs{}, s.Failed(ctx, "GetTemplate", err)
+			return s.Failed(ctx, "GetTemplate", err)
 		}
 		if there, err = parse(sdk.ToString(out.TemplateBody)); err != nil {
-			return awsdiff.Outputs{}, fmt.Errorf("stack %s: %w", w.Stack, err)
+			return fmt.Errorf("stack %s: %w", w.Stack, err)
 		}
 	}
-	c := comparison{hides: to.Env.Hidden, say: to.Say}
+	c := comparison{diff: diff, hides: to.Env.Hidden, say: to.Say}
+	if w.Beside {
+		c.within = w.Stack + "/"
+	}
 	if err := c.sections(there, wanted); err != nil {
-		return awsdiff.Outputs{}, err
+		return err
 	}
-	if err := c.parameters(now, w.Parameters); err != nil {
-		return awsdiff.Outputs{}, err
-	}
-	if c.diff.Empty() {
-		to.Say("Nothing would change, as far as the template says")
-	}
-	return c.diff.Outputs(to.Say), nil
+	return c.parameters(now, w.Parameters)
 }
 
 // comparison notes how parts of templates differ.
 type comparison struct {
-	diff  awsdiff.Diff
-	hides func(text string) bool // it holds a secret
-	say   func(format string, values ...any)
+	diff   *awsdiff.Diff
+	within string                 // before the name of each part
+	hides  func(text string) bool // it holds a secret
+	say    func(format string, values ...any)
 }
 
 func (c *comparison) add(name string, was, is any) error {
+	name = c.within + name
 	hunks, err := c.diff.Tell(name, c.beside(was, is, false), settled(is))
 	if hunks != "" {
 		c.say("%s\n%s", name, hunks)

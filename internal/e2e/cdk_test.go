@@ -3,6 +3,7 @@ package e2e_test
 import (
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 
@@ -71,6 +72,15 @@ func TestAnAppOfTheCDKIsDeployedAndTakenBack(t *testing.T) {
 			t.Fatal(err)
 		}
 		commit()
+		calls := len(w.Calls())
+		d := preview(t, s, "cdk_deploy", nil)
+		if !slices.Equal(d.Changed, []string{"AWS::SQS::Queue/Bills"}) || !strings.Contains(d.Diff, "+  \"Type\": \"AWS::SQS::Queue\"\n") {
+			t.Errorf("the preview tells of %v:\n%s", d.Changed, d.Diff)
+		}
+		if got := w.Changes(calls); len(got) > 0 {
+			t.Errorf("the preview changes %v", got)
+		}
+		noSessions(t, cache)
 		s.Apply(t, strings.Replace(pipeline, "script: echo", "script: exit 1; echo", 1))
 		e = finish(t, s, s.Begin(t, "cdk_deploy", nil))
 		if e.Status != "Failed" || e.Root.Find("deploy").Status != "Success" || e.Root.Find("rollback").Status != "Success" {

@@ -150,7 +150,7 @@ func Steps() step.Types {
 // Engine lists what the engine runs: besides the types that a pipeline may
 // name those that plans add by themselves.
 func Engine() []step.Type {
-	own := []step.Type{service.Type(), chart.Type(), initialize.Type(), probe.Type(), awslambda.Diff(), awssam.Diff(), serverless.Diff(), cloudformation.Diff()}
+	own := []step.Type{service.Type(), chart.Type(), initialize.Type(), probe.Type(), awslambda.Diff(), awssam.Diff(), serverless.Diff(), cloudformation.Diff(), awscdk.Diff()}
 	return slices.Concat(Steps(), own, asg.Diffs(), ecs.Diffs(), elastigroup.Diffs())
 }
 

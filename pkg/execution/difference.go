@@ -67,10 +67,7 @@ func differenceOf(stage *plan.Node, states map[plan.NodeID]plan.State, compares 
 	if to := stage.Deploys(st); to != nil {
 		d.Deploys = &Deploys{Service: to.ServiceRef, Environment: to.EnvironmentRef, Infrastructure: to.InfrastructureID()}
 	}
-	for _, c := range stage.Children {
-		if !compares[c.Type] {
-			continue
-		}
+	for _, c := range looking(stage.Children, compares) {
 		d.Message = cmp.Or(states[c.ID].Message, d.Message) // without the step's name, which nobody has written
 		if len(states[c.ID].Outputs) == 0 {
 			continue
@@ -87,4 +84,16 @@ func differenceOf(stage *plan.Node, states map[plan.NodeID]plan.State, compares 
 		d.Diff, d.Changed = d.Diff+outputs.Output.Diff, append(d.Changed, outputs.Output.Changed...)
 	}
 	return d, nil
+}
+
+// looking are the steps that compare, also those of groups.
+func looking(list []*plan.Node, compares map[string]bool) []*plan.Node {
+	var out []*plan.Node
+	for _, n := range list {
+		if compares[n.Type] {
+			out = append(out, n)
+		}
+		out = append(out, looking(n.Children, compares)...)
+	}
+	return out
 }

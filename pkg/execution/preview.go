@@ -61,6 +61,7 @@ func (s *Service) StartPreview(ctx context.Context, r launch.Request) (Preview, 
 	}
 	c := comparison{
 		previews:   s.Steps.Previews(),
+		types:      s.Steps,
 		conditions: &rehearsal{ctx: ctx, plan: p, execution: e, store: s.Store.Entities, types: s.Types, now: s.Now(), states: map[plan.NodeID]plan.State{}},
 	}
 	if c.stages(p.Root.Children); c.found == 0 {
@@ -80,7 +81,8 @@ func (s *Service) StartPreview(ctx context.Context, r launch.Request) (Preview, 
 type comparison struct {
 	conditions *rehearsal
 	previews   map[string]*step.Preview // by the names of the step types
-	found      int                      // stages that are compared
+	types      step.Types
+	found      int // stages that are compared
 	left       []Left
 }
 
@@ -121,10 +123,12 @@ func (c *comparison) stage(n *plan.Node, looped bool) {
 		deploying = nil
 	}
 	own = slices.DeleteFunc(own, func(d deployer) bool {
-		if d.Asks != "" {
-			c.left = append(c.left, Left{Stage: n.Identifier, Why: "its step " + d.Identifier + " asks for inputs when it starts"})
+		steps := append(c.brought(d), d.Node)
+		i := slices.IndexFunc(steps, func(s *plan.Node) bool { return s.Asks != "" })
+		if i >= 0 {
+			c.left = append(c.left, Left{Stage: n.Identifier, Why: "its step " + steps[i].Identifier + " asks for inputs when it starts"})
 		}
-		return d.Asks != ""
+		return i >= 0
 	})
 	if len(deploying) == 0 && (len(own) == 0 || n.Asks == plan.AsksNeeded) {
 		n.Children, n.Asks, n.When = nil, "", &plan.When{Condition: never}
@@ -140,7 +144,7 @@ func (c *comparison) stage(n *plan.Node, looped bool) {
 	n.Looks = true
 	var steps []*plan.Node
 	for _, d := range own {
-		steps = append(steps, compares(d))
+		steps = append(steps, c.apart(d))
 	}
 	if i := slices.IndexFunc(n.Children, func(c *plan.Node) bool { return c.Type == plan.TypeService }); i >= 0 && len(deploying) > 0 {
 		steps = append(steps, n.Children[i])
@@ -241,6 +245,53 @@ func opened(d deployer) []*plan.Node {
 	own := *open
 	own.Strategies = nil
 	return []*plan.Node{&own}
+}
+
+// apart is how a step is seen that is seen by itself. One that works in a session has
+// one of its own then, into which those before it bring what they bring.
+func (c *comparison) apart(d deployer) *plan.Node {
+	looks, open := compares(d), opened(d)
+	if open == nil {
+		return looks
+	}
+	group := *looks
+	group.Kind, group.Type, group.Selectors = plan.KindGroup, "", nil
+	group.Doc = &yamldoc.Node{Kind: yamldoc.Mapping}
+	looks.When, looks.ID, looks.Provisions = nil, group.ID+".compare", false
+	group.Children = append(open, c.brought(d)...)
+	for _, n := range group.Children {
+		n.ID, n.Provisions = group.ID+plan.NodeID(strings.TrimPrefix(string(n.ID), string(d.Session().Parent().ID))), false
+	}
+	group.Children = append(group.Children, looks)
+	return &group
+}
+
+// brought are the steps that bring something into the session of a step before it; none
+// if it has no session.
+func (c *comparison) brought(d deployer) []*plan.Node {
+	open, over := d.Session(), false
+	if open == nil {
+		return nil
+	}
+	var out []*plan.Node
+	var walk func(list []*plan.Node)
+	walk = func(list []*plan.Node) {
+		for _, n := range list {
+			switch {
+			case over:
+			case n == d.Node:
+				over = true
+			case c.types.Of(n.Type).Brings && n.Kind == plan.KindStep && n.Session() == open:
+				own := *n
+				own.Strategies = nil
+				out = append(out, &own)
+			default:
+				walk(n.Children)
+			}
+		}
+	}
+	walk(open.Parent().Children)
+	return out
 }
 
 // compares is the step that looks in place of one that deploys.

@@ -87,6 +87,9 @@ type Type struct {
 	// stage is open, with the program Tool (see dispatch.Has) if it isn't empty.
 	Session bool
 	Tool    string
+	// Brings says that the step does no more than bring files into the workspace of its
+	// session: previews of steps after it do so, too.
+	Brings bool
 }
 
 // Lasting is how long a step may well take.

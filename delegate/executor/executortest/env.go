@@ -63,7 +63,7 @@ func New(tb testing.TB, resolve func(text string) string) *Env {
 			e.masked = append(e.masked, values...)
 		},
 		Hidden: func(text string) bool {
-			return slices.ContainsFunc(e.Masked(), func(value string) bool { return strings.Contains(text, value) })
+			return slices.ContainsFunc(e.Masked(), func(value string) bool { return value != "" && strings.Contains(text, value) })
 		},
 		Checkpoint: e.checkpoint, Checkpoints: func(context.Context) ([]task.Checkpoint, error) { return e.Kept(), nil },
 		Provision: e.provision, Provisions: func(context.Context) (provision.Known, error) { return e.Provided(), nil },

@@ -32,11 +32,24 @@ func Steps() []step.Type {
 		commandType(OpBootstrap, nil),
 		commandType(OpDiff, (*command).stacks),
 		commandType(OpSynth, (*command).synth),
-		commandType(OpDeploy, (*command).deploy),
+		deployType(),
 		commandType(OpDestroy, (*command).stacks),
 		rollbackType(),
 	}
 }
+
+// deployType is the step type AwsCdkDeploy.
+func deployType() step.Type {
+	t := commandType(OpDeploy, (*command).deploy)
+	t.Preview = &step.Preview{By: string(OpCompare), Own: true}
+	return t
+}
+
+// Diff is the step type that a preview has in place of AwsCdkDeploy: it tells how the
+// stacks' resources would change, and changes none. No pipeline names it.
+//
+// Outputs: output.diff, output.changed and output.hasChanges.
+func Diff() step.Type { return commandType(OpCompare, (*command).deploy) }
 
 // commandType is the type of a step that runs a command of cdk; more are the keys
 // that not all have.

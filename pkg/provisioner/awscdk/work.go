@@ -23,6 +23,7 @@ const (
 	OpDeploy    Op = "AwsCdkDeploy"
 	OpDestroy   Op = "AwsCdkDestroy"
 	OpRollback  Op = "AwsCdkRollback"
+	OpCompare   Op = "AwsCdkDeployDiff" // of a preview
 )
 
 // Spec is what cdk is to do, of a task.Work.

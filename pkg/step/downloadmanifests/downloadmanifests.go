@@ -16,7 +16,7 @@ const Name = "DownloadManifests"
 
 // Type describes the step type.
 func Type() step.Type {
-	return step.Type{Name: Name, Session: true, Service: true}.Fieldless(start)
+	return step.Type{Name: Name, Session: true, Service: true, Brings: true}.Fieldless(start)
 }
 
 // start has the delegate of the session bring the manifests.

@@ -25,7 +25,7 @@ const Name = "GitClone"
 const usual = 50
 
 // Type describes the step type.
-func Type() step.Type { return step.Type{Name: Name, Session: true, New: decode} }
+func Type() step.Type { return step.Type{Name: Name, Session: true, Brings: true, New: decode} }
 
 // Spec is the step's spec.
 type Spec struct {
