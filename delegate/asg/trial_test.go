@@ -28,6 +28,7 @@ func (s *stage) trial(t *testing.T, op, undo asglane.Op, state func(*testing.T) 
 		Again:  func() { s.attempt++ },
 		State:  func() string { return state(t) },
 		Before: func() string { return versionsAside(state(t)) },
+		Hold:   s.Hold, Go: s.Go,
 	}
 	if undo != "" {
 		trial.Undo = func() { s.succeeds(t, undo) }
@@ -95,22 +96,32 @@ func (f *front) tried(was string, op, undo asglane.Op, change ...func(*asglane.S
 	}
 }
 
-// strategies are the steps of each strategy, as they are tried.
-func strategies() map[string]func(t *testing.T) testaws.Fresh {
+// as is the stage with an image whose machines have a fate, if there is one.
+func (s *stage) as(t *testing.T, fate string) *stage {
+	t.Helper()
+	s.image = fate + s.image
+	s.imageOf(t, s.image)
+	return s
+}
+
+// strategies are the steps of each strategy, as they are tried: what is deployed has a
+// fate, if there is one.
+func strategies(fate string) map[string]func(t *testing.T) testaws.Fresh {
 	return map[string]func(t *testing.T) testaws.Fresh{
 		"rolling": func(t *testing.T) testaws.Fresh {
 			t.Helper()
-			s := deployed(t)
+			s := deployed(t).as(t, fate)
 			return s.tried("", asglane.OpRolling, asglane.OpRollingRollback, another)
 		},
 		"canary": func(t *testing.T) testaws.Fresh {
 			t.Helper()
-			s := deployed(t)
+			s := deployed(t).as(t, fate)
 			return s.tried("", asglane.OpCanary, asglane.OpCanaryDelete, count(1))
 		},
 		"blue green, the group": func(t *testing.T) testaws.Fresh {
 			t.Helper()
 			f := behindOne(t, "web-1", "web-2")
+			f.stage.as(t, fate)
 			return f.tried("", asglane.OpBlueGreen, asglane.OpBlueGreenRollback, behind(swapped(f.Front)), around)
 		},
 		"blue green, the swap": func(t *testing.T) testaws.Fresh {
@@ -129,12 +140,12 @@ func strategies() map[string]func(t *testing.T) testaws.Fresh {
 		},
 		"phases, the group": func(t *testing.T) testaws.Fresh {
 			t.Helper()
-			s := phasing(t)
+			s := phasing(t).as(t, fate)
 			return s.tried("", asglane.OpSetup, asglane.OpPhasedRollback, setUp(asglane.ResizeNewFirst, two()), around)
 		},
 		"phases, the machines": func(t *testing.T) testaws.Fresh {
 			t.Helper()
-			s := phasing(t)
+			s := phasing(t).as(t, fate)
 			before := versionsAside(s.state(t))
 			s.succeeds(t, asglane.OpSetup, setUp(asglane.ResizeNewFirst, two()), around)
 			return s.tried(before, asglane.OpPhased, asglane.OpPhasedRollback, percent(100), around)
@@ -145,14 +156,30 @@ func strategies() map[string]func(t *testing.T) testaws.Fresh {
 // Each strategy, whatever comes between.
 func TestEachStrategy(t *testing.T) {
 	t.Parallel()
-	testaws.Each(t, strategies(), testaws.Try)
+	testaws.Each(t, strategies(""), testaws.Try)
+}
+
+// Machines that get unhealthy end an instance refresh; for others there is no room.
+func TestMachinesThatNeverServe(t *testing.T) {
+	t.Parallel()
+	for fate, steps := range map[string][]string{
+		"crash-":  {"rolling"},
+		"noroom-": {"rolling", "canary", "blue green, the group", "phases, the machines"},
+	} {
+		ill := strategies(fate)
+		maps.DeleteFunc(ill, func(name string, _ func(*testing.T) testaws.Fresh) bool { return !slices.Contains(steps, name) })
+		t.Run(fate, func(t *testing.T) {
+			t.Parallel()
+			testaws.Each(t, ill, testaws.TryIll)
+		})
+	}
 }
 
 // Killed after every call that changes something, a step that is tried again comes to
 // the same end, and a rollback to what was there before.
 func TestKilledAtEveryCall(t *testing.T) {
 	t.Parallel()
-	all := strategies()
+	all := strategies("")
 	maps.Copy(all, map[string]func(t *testing.T) testaws.Fresh{
 		"the first deployment": func(t *testing.T) testaws.Fresh {
 			t.Helper()

@@ -27,6 +27,7 @@ func (s *stage) trial(t *testing.T, op, undo ecslane.Op, state func() string, ch
 		Again:  func() { s.attempt++ },
 		State:  state,
 		Before: func() string { return definitionsAside(state()) },
+		Hold:   s.Hold, Go: s.Go,
 	}
 	if undo != "" {
 		trial.Undo = func() { s.succeeds(t, undo) }
@@ -34,20 +35,28 @@ func (s *stage) trial(t *testing.T, op, undo ecslane.Op, state func() string, ch
 	return trial
 }
 
-// strategies are the steps of each strategy, as they are tried.
-func strategies() map[string]func(t *testing.T) testaws.Fresh {
+// as is the stage with an image whose tasks have a fate, if there is one.
+func (s *stage) as(fate string) *stage {
+	s.image = strings.Replace(s.image, ":", ":"+fate, 1)
+	return s
+}
+
+// strategies are the steps of each strategy, as they are tried: what is deployed has a
+// fate, if there is one.
+func strategies(fate string) map[string]func(t *testing.T) testaws.Fresh {
 	return map[string]func(t *testing.T) testaws.Fresh{
 		"rolling": func(t *testing.T) testaws.Fresh {
 			t.Helper()
-			return deployed(t).tried(ecslane.OpRolling, ecslane.OpRollingRollback, withScaling)
+			return deployed(t).as(fate).tried(ecslane.OpRolling, ecslane.OpRollingRollback, withScaling)
 		},
 		"canary": func(t *testing.T) testaws.Fresh {
 			t.Helper()
-			return deployed(t).tried(ecslane.OpCanary, ecslane.OpCanaryDelete)
+			return deployed(t).as(fate).tried(ecslane.OpCanary, ecslane.OpCanaryDelete)
 		},
 		"blue green, the service": func(t *testing.T) testaws.Fresh {
 			t.Helper()
 			f := third(t)
+			f.stage.as(fate)
 			return f.tried(ecslane.OpBlueGreenCreate, ecslane.OpBlueGreenRollback, f.swapped, withScaling)
 		},
 		"blue green, the swap": func(t *testing.T) testaws.Fresh {
@@ -72,7 +81,7 @@ func strategies() map[string]func(t *testing.T) testaws.Fresh {
 		},
 		"phases, the tasks": func(t *testing.T) testaws.Fresh {
 			t.Helper()
-			s := phasing(t, newStage(t))
+			s := phasing(t, newStage(t)).as(fate)
 			before := definitionsAside(s.state(t))
 			s.succeeds(t, ecslane.OpSetup, setup(ecslane.ResizeNewFirst))
 			undone := func(t *testing.T, s *stage) string {
@@ -138,14 +147,32 @@ func (f *front) before(t *testing.T) string {
 // Each strategy, whatever comes between.
 func TestEachStrategy(t *testing.T) {
 	t.Parallel()
-	testaws.Each(t, strategies(), testaws.Try)
+	testaws.Each(t, strategies(""), testaws.Try)
+}
+
+// Tasks that crash are what a circuit breaker is for; others fail their health checks,
+// or find no room.
+func TestTasksThatNeverServe(t *testing.T) {
+	t.Parallel()
+	for fate, steps := range map[string][]string{
+		"crash-":   {"rolling", "canary", "blue green, the service", "phases, the tasks"},
+		"sick-":    {"blue green, the service"},
+		"noroom-v": {"rolling", "canary", "phases, the tasks"},
+	} {
+		ill := strategies(fate)
+		maps.DeleteFunc(ill, func(name string, _ func(*testing.T) testaws.Fresh) bool { return !slices.Contains(steps, name) })
+		t.Run(fate, func(t *testing.T) {
+			t.Parallel()
+			testaws.Each(t, ill, testaws.TryIll)
+		})
+	}
 }
 
 // Killed after every call that changes something, a step that is tried again comes to
 // the same end, and a rollback to what was there before.
 func TestKilledAtEveryCall(t *testing.T) {
 	t.Parallel()
-	all := strategies()
+	all := strategies("")
 	maps.Copy(all, map[string]func(t *testing.T) testaws.Fresh{
 		"the first deployment": func(t *testing.T) testaws.Fresh { // whose rollback leaves the service, without tasks
 			t.Helper()

@@ -24,6 +24,7 @@ func TestEachStrategy(t *testing.T) {
 				return with(way.Via(s.via(), operation)).Do(ctx, s.assignment(t, op, change...), s.env.Env)
 			},
 			Again: func() { s.attempt++ }, Undo: func() { s.succeeds(t, spot.OpRollback) }, State: state, Before: state, Was: strings.Join(was, "\n"),
+			Hold: func() { s.Hold(true) }, Go: func() { s.Hold(false) },
 		}
 	}
 	colours := func(t *testing.T, f *fronted, was string, op spot.Op, change ...func(*spot.Spec)) testaws.Trial {
@@ -34,6 +35,7 @@ func TestEachStrategy(t *testing.T) {
 				return kind.Do(ctx, f.assignment(t, op, change...), f.env.Env)
 			},
 			Again: func() { f.attempt++ }, Undo: func() { f.succeeds(t, spot.OpRollback, f.swaps) }, State: f.state, Before: f.state, Was: was,
+			Hold: func() { f.Hold(true) }, Go: func() { f.Hold(false) },
 		}
 	}
 	for name, fresh := range map[string]testaws.Fresh{

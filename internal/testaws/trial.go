@@ -8,6 +8,7 @@ import (
 	"slices"
 	"sync"
 	"testing"
+	"time"
 
 	"github.com/aws/aws-sdk-go-v2/aws/middleware"
 	"github.com/aws/smithy-go"
@@ -15,6 +16,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/slipway-cd/slipway/delegate/executor"
+	"github.com/slipway-cd/slipway/delegate/executor/executortest"
 	"github.com/slipway-cd/slipway/pkg/fault"
 	"github.com/slipway-cd/slipway/pkg/task"
 )
@@ -33,6 +35,8 @@ type Trial struct {
 	State, Before func() string
 	// Was is what Before gave before the stage; empty: it gives that before the step.
 	Was string
+	// Hold has what goes on by itself stand still, until Go.
+	Hold, Go func()
 }
 
 // before is what there was before the stage.
@@ -67,10 +71,10 @@ func Each(t *testing.T, strategies map[string]func(t *testing.T) Fresh, try func
 	}
 }
 
-// Try tries a step in what may come between: a call that AWS refuses, an abort,
-// calls that are throttled, and the same delivery once more. It has to end at what
-// is wanted, or to be taken back to what was there before. What killed delegates
-// leave is for TryKilled.
+// Try tries a step in what may come between: a call that AWS refuses, an abort, the end
+// of its time, calls that are throttled, and the same delivery once more. It has to end
+// at what is wanted, or to be taken back to what was there before. What killed delegates
+// leave is for TryKilled, and what never serves for TryIll.
 func Try(t *testing.T, fresh Fresh) {
 	t.Helper()
 	whole, count := fresh(t), &between{}
@@ -97,6 +101,21 @@ func Try(t *testing.T, fresh Fresh) {
 		trial := fresh(t)
 		succeeds(t, trial, &Throttler{})
 		ends(t, trial)
+	})
+	t.Run("its time is up", func(t *testing.T) {
+		t.Parallel()
+		trial := fresh(t)
+		before := trial.before()
+		trial.Hold()
+		r, err := trial.Do(executortest.Ending(t.Context(), patience), &between{})
+		if late := r.Status == task.Failed && slices.Equal(r.FailureTypes, []fault.FailureType{fault.Timeout}); err != nil || !late && r.Status != task.Succeeded { // some wait for nothing
+			t.Errorf("it is %s by %v: %s, %v; want that its time is up", r.Status, r.FailureTypes, r.Message, err)
+		}
+		trial.Go()
+		trial.Undo()
+		if diff := cmp.Diff(before, trial.Before()); diff != "" {
+			t.Errorf("taken back (-want +got):\n%s", diff)
+		}
 	})
 	for _, n := range spread(len(count.calls)) {
 		call := count.calls[n]
@@ -125,6 +144,26 @@ func Try(t *testing.T, fresh Fresh) {
 				}
 			})
 		}
+	}
+}
+
+// patience is the time of steps that wait for what doesn't come.
+const patience = 4 * time.Second
+
+// TryIll tries a step that deploys what never serves: it fails by what AWS says of that,
+// or at the end of its time, and is taken back to what was there before.
+func TryIll(t *testing.T, fresh Fresh) {
+	t.Helper()
+	trial := fresh(t)
+	before := trial.before()
+	r, err := trial.Do(executortest.Ending(t.Context(), patience), &between{})
+	ill := slices.Contains(r.FailureTypes, fault.Unknown) || slices.Contains(r.FailureTypes, fault.Timeout)
+	if err != nil || r.Status != task.Failed || !ill {
+		t.Errorf("it is %s by %v: %s, %v; want that it doesn't serve", r.Status, r.FailureTypes, r.Message, err)
+	}
+	trial.Undo()
+	if diff := cmp.Diff(before, trial.Before()); diff != "" {
+		t.Errorf("taken back (-want +got):\n%s", diff)
 	}
 }
 
