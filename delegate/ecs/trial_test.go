@@ -229,3 +229,52 @@ func TestKilledAtEveryCall(t *testing.T) {
 	})
 	testaws.Each(t, all, testaws.TryKilled)
 }
+
+// The same image and definitions once more: there are as many tasks of the same as
+// before, and a rollback leads to those.
+func TestNothingDiffers(t *testing.T) {
+	t.Parallel()
+	for name, tt := range map[string]struct {
+		deploy func(t *testing.T, f *front)
+		undo   ecslane.Op
+		is     string
+	}{
+		"rolling": {func(t *testing.T, f *front) { t.Helper(); f.stage.succeeds(t, ecslane.OpRolling, withScaling) }, ecslane.OpRollingRollback, "web web:1 2 desired"},
+		"canary":  {func(t *testing.T, f *front) { t.Helper(); f.stage.succeeds(t, ecslane.OpCanary) }, "", "webCanary web:1 1 desired"},
+		"blue green": {func(t *testing.T, f *front) {
+			t.Helper()
+			f.stage.succeeds(t, ecslane.OpBlueGreenCreate, f.swapped)
+			f.stage.succeeds(t, ecslane.OpBlueGreenSwap, swapping)
+		}, ecslane.OpBlueGreenRollback, "web__2 web:1 2 desired BG_VERSION=BLUE"},
+		"phases": {func(t *testing.T, f *front) { t.Helper(); f.stage.phases(t) }, ecslane.OpBasicRollback, "web__2 web:1 2 desired"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			f := &front{nil, newStage(t)}
+			if name == "blue green" {
+				f = newFront(t, f.stage)
+			}
+			state := func() string {
+				t.Helper()
+				if f.Front == nil {
+					return definitionsAside(f.stage.state(t))
+				}
+				return without("web__2", f.state(t, "web__3"))
+			}
+			tt.deploy(t, f)
+			before := state()
+			f.next(t, "web:1").execution = "another"
+			tt.deploy(t, f)
+			if got := f.stage.state(t); !strings.Contains(got, tt.is) {
+				t.Errorf("there is\n%swant %q", got, tt.is)
+			}
+			if tt.undo == "" {
+				return
+			}
+			f.stage.succeeds(t, tt.undo)
+			if diff := cmp.Diff(before, state()); diff != "" {
+				t.Errorf("taken back (-want +got):\n%s", diff)
+			}
+		})
+	}
+}

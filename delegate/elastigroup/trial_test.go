@@ -77,3 +77,33 @@ func TestEachStrategy(t *testing.T) {
 		})
 	}
 }
+
+// The same image and configuration once more: another group of the same takes the place
+// of the one before, and a rollback leads to that.
+func TestNothingDiffers(t *testing.T) {
+	t.Parallel()
+	s := deployed(t)
+	before := s.Groups()
+	s = s.next(t, s.image)
+	s.execution = "another"
+	s.succeeds(t, spot.OpSetup)
+	s.succeeds(t, spot.OpDeploy, percent(100))
+	s.are(t, "web__1: 0 to 4, 0 desired of ami-1, 0 there", "web__2: 1 to 4, 4 desired of ami-1, 4 there")
+	s.succeeds(t, spot.OpRollback)
+	s.are(t, before...)
+}
+
+// Colours whose machines never serve are taken back.
+func TestColoursThatNeverServe(t *testing.T) {
+	t.Parallel()
+	f := newFronted(t).swap(t).next(t, "ami-crash")
+	testaws.TryIll(t, func(t *testing.T) testaws.Trial {
+		t.Helper()
+		return testaws.Trial{
+			Do: func(ctx context.Context, _ testaws.Way) (task.Result, error) {
+				return f.through(nil).Do(ctx, f.assignment(t, spot.OpStageSetup, f.swaps), f.env.Env)
+			},
+			Undo: func() { f.succeeds(t, spot.OpRollback, f.swaps) }, Before: f.state,
+		}
+	})
+}
