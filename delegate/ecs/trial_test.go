@@ -189,6 +189,10 @@ func TestKilledAtEveryCall(t *testing.T) {
 			s.succeeds(t, ecslane.OpRolling)
 			return s.next(t, "web:2").tried(ecslane.OpRolling, ecslane.OpRollingRollback)
 		},
+		"scaling": func(t *testing.T) testaws.Fresh {
+			t.Helper()
+			return deployed(t).tried(ecslane.OpScale, "", func(s *ecslane.Spec) { n := 3; s.Scale = &ecslane.Scale{Service: "web", Count: &n} })
+		},
 		"a rollback": func(t *testing.T) testaws.Fresh {
 			t.Helper()
 			s := deployed(t)
