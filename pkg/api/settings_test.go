@@ -106,6 +106,9 @@ func TestSettingsAreOnlyMadeStricterWithin(t *testing.T) {
 	if h := held(scope)[setting.MaxTokenLifetime]; h.Value != "5d" || h.Own != "9d" || h.From != "default/default" {
 		t.Errorf("in the project holds %+v", h)
 	}
+	if got, want := held(scope)[setting.MaxTokenLifetime].Said, []setting.Said{{Scope: "default", Value: "10d"}, {Scope: "default/default", Value: "5d"}, {Scope: "default/default/web", Value: "9d"}}; !slices.Equal(got, want) {
+		t.Errorf("around the project say %+v; want %+v", got, want)
+	}
 	if h := held("")[setting.SessionAbsolute]; h.Value != "1d" || h.From != "" || !h.Account {
 		t.Errorf("what nobody sets: %+v", h)
 	}

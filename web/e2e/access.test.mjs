@@ -188,3 +188,91 @@ on("a name's beginning leads to a page or a document, by keys alone", async ({ p
   await page.keyboard.press("Escape");
   await page.getByRole("dialog").waitFor({ state: "detached" });
 });
+
+for (const colorScheme of ["light", "dark"])
+  on(
+    `settings say where they come from, and are set and unset by keys, in the ${colorScheme}`,
+    async ({ page, login, accessible, expect }) => {
+      await login("/settings");
+      await page.getByRole("row", { name: /sessionAbsolute .* 1d nobody sets it/ }).waitFor();
+      assert.deepEqual(await accessible(), []);
+      await page.getByRole("button", { name: "Set sessionAbsolute" }).press("Enter");
+      let dialog = page.getByRole("dialog", { name: "sessionAbsolute of Account" });
+      await dialog.getByLabel("sessionAbsolute").fill("1m");
+      assert.deepEqual(await accessible(), []);
+      expect(/400 \(Bad Request\)/);
+      await dialog.getByRole("button", { name: "Set sessionAbsolute" }).press("Enter");
+      await dialog
+        .getByRole("listitem")
+        .getByText(/found "1m"; want from 1h to 3d/)
+        .waitFor();
+      await dialog.getByRole("button", { name: "Cancel" }).press("Enter");
+
+      await page.getByRole("button", { name: "Set banner", exact: true }).press("Enter");
+      dialog = page.getByRole("dialog", { name: "banner of Account" });
+      await dialog.getByLabel("text").fill('Down: <b>Sunday</b>, 8 to "9"');
+      await dialog.getByLabel("level").selectOption("warning");
+      await dialog.getByRole("button", { name: "Set banner", exact: true }).press("Enter");
+      await page.locator(".banner.told.warning").getByText('Down: <b>Sunday</b>, 8 to "9"').waitFor();
+      await page.getByRole("button", { name: "Set maxTokenLifetime", exact: true }).press("Enter");
+      dialog = page.getByRole("dialog", { name: "maxTokenLifetime of Account" });
+      await dialog.getByLabel("maxTokenLifetime").fill("90d");
+      await dialog.getByRole("button", { name: "Set maxTokenLifetime", exact: true }).press("Enter");
+      await page.getByRole("row", { name: /maxTokenLifetime .* 90d Account/ }).waitFor();
+
+      await page.goto(`${at}/settings`);
+      await page
+        .locator(".banner.told")
+        .getByText(/Sunday/)
+        .waitFor();
+      await page.getByRole("row", { name: /banner .*The account's settings alone have it/ }).waitFor();
+      await page.getByRole("button", { name: "Set maxTokenLifetime", exact: true }).press("Enter");
+      dialog = page.getByRole("dialog", { name: "maxTokenLifetime of default / default_project" });
+      await dialog.getByLabel("maxTokenLifetime").fill("100d");
+      await dialog.getByRole("button", { name: "Set maxTokenLifetime", exact: true }).press("Enter");
+      await dialog
+        .getByRole("listitem")
+        .getByText(/found 100d, which is looser than the 90d that is set above/)
+        .waitFor();
+      await dialog.getByLabel("maxTokenLifetime").fill("30d");
+      await dialog.getByRole("button", { name: "Set maxTokenLifetime", exact: true }).press("Enter");
+      const row = page.getByRole("row", {
+        name: /maxTokenLifetime .* 30d default \/ default_project Account: 90d default \/ default_project: 30d/,
+      });
+      await row.waitFor();
+      assert.deepEqual(await accessible(), []);
+      const { yaml, version } = await server.ask(
+        "GET",
+        "/v1/entities/setting/settings?org=default&project=default_project",
+      );
+      assert.match(yaml, /^setting:\n {2}name: Settings\n {2}identifier: settings\n/);
+      await page.getByRole("link", { name: "Edit" }).press("Enter");
+      await page.getByText(`Version ${version}`).waitFor();
+      await page
+        .getByRole("navigation", { name: "Where this is" })
+        .getByRole("link", { name: /Settings of default/ })
+        .click();
+
+      await page.getByRole("button", { name: "Unset maxTokenLifetime" }).press("Enter");
+      await page.getByRole("dialog").getByRole("button", { name: "Unset maxTokenLifetime" }).press("Enter");
+      await page.getByRole("row", { name: /maxTokenLifetime .* 90d Account Account: 90d/ }).waitFor();
+      await page.getByRole("link", { name: "account's settings" }).first().click();
+      for (const name of ["banner", "maxTokenLifetime"]) {
+        await page.getByRole("button", { name: `Unset ${name}` }).press("Enter");
+        await page
+          .getByRole("dialog")
+          .getByRole("button", { name: `Unset ${name}` })
+          .press("Enter");
+        await page.getByRole("button", { name: `Unset ${name}` }).waitFor({ state: "detached" });
+      }
+      await page.locator(".banner.told").waitFor({ state: "detached" });
+    },
+    { colorScheme },
+  );
+
+on("who may not change settings reads which right is missing", async ({ page, login }) => {
+  await login(`${at}/settings`, viewer.secret);
+  const set = page.getByRole("button", { name: /^Set maxTokenLifetime ?: You may not: .*core_setting_edit/ });
+  await set.waitFor();
+  assert.ok(await set.isDisabled());
+});

@@ -4633,6 +4633,8 @@ export interface components {
             ofAccount: boolean;
             /** @description What the scope itself says; none: nothing */
             own?: string;
+            /** @description What each scope says that says something, the account first */
+            said?: components["schemas"]["Said"][] | null;
             /** @description What holds; empty: nothing */
             value: string;
         };
@@ -5488,6 +5490,11 @@ export interface components {
             /** Format: int64 */
             port: number;
             user: string;
+        };
+        Said: {
+            /** @description The scope, such as acme/default */
+            scope: string;
+            value: string;
         };
         SavedEntity: {
             /** @enum {string} */

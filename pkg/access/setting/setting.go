@@ -218,6 +218,13 @@ type Holds struct {
 	From    string `json:"from,omitempty" doc:"The scope that says so, such as acme/default; none: nobody does, and it is as it is without"`
 	Account bool   `json:"ofAccount" doc:"Whether only the account has it"`
 	Doc     string `json:"doc"`
+	Said    []Said `json:"said,omitempty" doc:"What each scope says that says something, the account first"`
+}
+
+// Said is what one scope says of a setting.
+type Said struct {
+	Scope string `json:"scope" doc:"The scope, such as acme/default"`
+	Value string `json:"value"`
 }
 
 // Held lists the settings as they hold in the last of some scopes, with where each
@@ -232,6 +239,11 @@ func Held(scopes []ref.Scope, around []Settings) []Holds {
 			h.From = scopes[at].String()
 		} else {
 			h.Value = one.Default
+		}
+		for i, s := range around {
+			if text := s.Text(one.Name); text != "" {
+				h.Said = append(h.Said, Said{Scope: scopes[i].String(), Value: text})
+			}
 		}
 		out = append(out, h)
 	}

@@ -28,6 +28,7 @@ export const serviceAccounts = kind("serviceAccount", "access/service-accounts",
 export const logins = kind("loginProvider", "access/login", "login provider", "login providers");
 export const organizations = kind("organization", "access/organizations", "organization", "organizations");
 export const projects = kind("project", "access/projects", "project", "projects");
+export const settings = kind("setting", "settings", "document of settings", "settings");
 export const policies = kind("policy", "policies", "policy", "policies");
 export const destinations = kind(
   "streamingDestination",
@@ -57,6 +58,7 @@ const known = [
   logins,
   organizations,
   projects,
+  settings,
   policies,
   policySets,
   destinations,
@@ -75,6 +77,8 @@ export function pageOf(of: Kind, id: string, env?: string): string[] {
       return ["environments", env ?? "", "infrastructures", id];
     case overlays:
       return ["overlays", env ?? "", id];
+    case settings:
+      return listOf(of); // a scope has one document of them
     case triggers:
     case inputSets:
       return [of.page, env ?? "", id];

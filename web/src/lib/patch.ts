@@ -296,6 +296,62 @@ export function set(text: string, path: Path, value: string): Edited {
   );
 }
 
+/**
+ * assign gives a key of a mapping a value that is written in one line of YAML, in the place of whatever it has, or adds
+ * the key to the mapping.
+ */
+export function assign(text: string, path: Path, literal: string): Edited {
+  const [above, key] = [path.slice(0, -1), path.at(-1) as string];
+  return edit(
+    text,
+    (doc) => {
+      const map = doc.getIn(above, true);
+      const pair = pairOf(doc, path);
+      if (!isMap(map)) return { refused: "there is nothing that could have it" };
+      if (!pair) return added(text, map, key, literal);
+      const from = (pair.key as Scalar).range?.[1];
+      const end = (pair.value as Scalar | null)?.range?.[1] ?? text.indexOf(":", from) + 1;
+      if (from === undefined) return { refused: "there is no place for it" };
+      const ends = text[end - 1] === "\n" ? "\n" : "";
+      return { text: `${text.slice(0, text.indexOf(":", from) + 1)} ${literal}${ends}${text.slice(end)}` };
+    },
+    (tree) => {
+      (at(tree, above) as Record<string, Tree>)[key] = treeOf(literal);
+    },
+  );
+}
+
+/** unset takes a key out of a mapping, with its value and the comment right above it. */
+export function unset(text: string, path: Path): Edited {
+  const [above, key] = [path.slice(0, -1), path.at(-1) as string];
+  return edit(
+    text,
+    (doc) => {
+      const map = doc.getIn(above, true);
+      const start = (pairOf(doc, path)?.key as Scalar | undefined)?.range?.[0];
+      if (!isMap(map) || map.flow || start === undefined) return { refused: "it is written in one line with others" };
+      const lines = text.split("\n");
+      const own = text.slice(0, start).split("\n").length - 1;
+      const column = indentOf(lines[own]) ?? 0;
+      let first = own;
+      while (first > 0 && indentOf(lines[first - 1]) === column && lines[first - 1]?.trim().startsWith("#")) first--;
+      let last = own + 1;
+      for (let n = own + 1; n < lines.length; n++) {
+        const indent = indentOf(lines[n]);
+        if (indent === undefined) continue;
+        const item = /^ *- /.test(lines[n] ?? "") && indent === column; // a list may stand under its key's column
+        if (indent <= column && !item) break;
+        last = n + 1;
+      }
+      lines.splice(first, last - first);
+      return { text: lines.join("\n") };
+    },
+    (tree) => {
+      delete (at(tree, above) as Record<string, Tree>)[key];
+    },
+  );
+}
+
 /** A place in an expression that names a stage or a step by its identifier. */
 const named = (identifier: string) =>
   new RegExp(`(\\b(?:stages|steps|rollbackSteps)\\.)${identifier}(?=[.\\s>)\\]]|$)`, "g");
@@ -389,6 +445,12 @@ function plainOr(value: string, flow: boolean): { literal: string; read: Tree } 
     alone;
   return fine ? { literal: value, read: node.toJS(doc) as Tree } : { literal: JSON.stringify(value), read: value };
 }
+
+/** wordLiteral writes a value as one word of a list or of a mapping in one line: as it is, where that reads as one. */
+export const wordLiteral = (value: string): string => plainOr(value, true).literal;
+
+/** valueLiteral writes a value as people type it: as it is, where YAML reads it as one. */
+export const valueLiteral = (value: string): string => plainOr(value, false).literal;
 
 /** textLiteral writes a value so that YAML reads it as a text. */
 export function textLiteral(value: string): string {

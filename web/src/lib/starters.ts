@@ -107,6 +107,7 @@ clientId: slipway
 clientSecretRef: idp
 scopes: [email, profile, groups]
 `,
+  setting: "",
   organization: "",
   project: "",
   policy: `rego: |
@@ -137,7 +138,10 @@ export const hasStarter = (kind: string) => kind in bodies;
 
 /** starter is a new document of a kind for a scope: what has to be filled in, filled in with something. */
 export function starter(kind: string, one: string, scope: Scope, env = "my_pipeline"): string {
-  const head = [`name: New ${one}`, `identifier: new_${one.replaceAll(" ", "_")}`];
+  const head =
+    kind === "setting" // of which a scope has one
+      ? ["name: Settings", "identifier: settings"]
+      : [`name: New ${one}`, `identifier: new_${one.replaceAll(" ", "_")}`];
   if (scope.org) head.push(`orgIdentifier: ${scope.org}`);
   if (scope.project) head.push(`projectIdentifier: ${scope.project}`);
   const lines = [...head, ...(bodies[kind] ?? "").replaceAll("{env}", env).trimEnd().split("\n")].filter(Boolean);

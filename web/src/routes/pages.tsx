@@ -79,6 +79,7 @@ const pages: [string, RouteComponent][] = [
   ["policies/$id", lazyRouteComponent(access, "Policy")],
   ["evaluations", lazyRouteComponent(evaluations, "Evaluations")],
   ["evaluations/$id", lazyRouteComponent(evaluations, "EvaluationPage")],
+  ["settings", lazyRouteComponent(() => import("./Settings"), "SettingsPage")],
   ["tokens", lazyRouteComponent(() => import("./Tokens"), "TokensPage")],
 ];
 
@@ -108,4 +109,5 @@ export const navigation: [string, string, string?][] = [
   ["access", "Access"],
   ["audit", "Audit trail", "a"],
   ["tokens", "Tokens"],
+  ["settings", "Settings"],
 ];
