@@ -168,6 +168,9 @@ type Entities interface {
 	// ListEntities lists one kind in one scope, by id; env filters
 	// infrastructure definitions ("" lists all). AP-3
 	ListEntities(ctx context.Context, scope ref.Scope, kind ref.Kind, env string, page Page) ([]Entity, string, error)
+	// Names lists what the entities of one kind in one scope are called, by id. What
+	// is saved at the same moment may not be among them yet. AP-103
+	Names(ctx context.Context, scope ref.Scope, kind ref.Kind) ([]EntityName, error)
 	// DeleteEntity deletes the given version, and a secret's value with it,
 	// unless something refers to it (fault.Referenced; Details name the
 	// referrers). AP-4
@@ -183,6 +186,12 @@ type Entities interface {
 	// what they were at an access version: to save or delete one is
 	// fault.StaleVersion, and changes nothing, once the version is another. AP-90
 	Judged(access int64) Entities
+}
+
+// EntityName is what an entity is called.
+type EntityName struct {
+	Key  EntityKey
+	Name string
 }
 
 // Interrupt is what a person asked of a running execution

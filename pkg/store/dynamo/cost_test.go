@@ -193,6 +193,14 @@ func TestCosts(t *testing.T) {
 			saved, err := s.SaveEntities(ctx, set)
 			return count(3, saved, err)
 		}, []string{"GetItem", "TransactWriteItems"}, 1 + 2*(3+3+1)},
+		{"AP-103 Names, for the first time", func(ctx context.Context, s *dynamo.Store) error {
+			list, err := s.Names(ctx, scope, ref.Service)
+			return count(3, list, err)
+		}, []string{"GetItem", "PutItem", "Query"}, 1 + 1 + 1},
+		{"AP-103 Names", func(ctx context.Context, s *dynamo.Store) error {
+			list, err := s.Names(ctx, scope, ref.Service)
+			return count(3, list, err)
+		}, []string{"GetItem", "Query"}, 1 + 0.5},
 		{"AP-64 EntitiesAt", func(ctx context.Context, s *dynamo.Store) error {
 			var keys []store.EntityKey
 			for _, id := range []string{"a", "b", "none"} {

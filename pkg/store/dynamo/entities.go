@@ -33,6 +33,7 @@ func (s entities) entityItem(ctx context.Context, e store.Entity) (item, error) 
 	for _, r := range e.Refs {
 		refs = append(refs, str(entityText(r)))
 	}
+	it["pk1"], it["sk1"] = str(namesPK(e.Key.Scope, e.Key.Kind)), str(nameSK(e.Key, e.Name))
 	it["key"], it["env"], it["name"], it["version"] = str(entityText(e.Key)), str(e.Key.Env), str(e.Name), num(e.Version)
 	it["refs"], it["by"] = &types.AttributeValueMemberL{Value: refs}, str(e.UpdatedBy)
 	it["created"], it["updated"] = num(millis(e.CreatedAt)), num(millis(e.UpdatedAt))

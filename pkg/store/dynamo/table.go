@@ -9,7 +9,7 @@ import (
 // The names of the table's parts that its definition outside this package
 // repeats (infra).
 const (
-	// IndexAccount lists what belongs to an account: tokens.
+	// IndexAccount lists what belongs to an account: tokens, and what entities are called.
 	IndexAccount = "index1"
 	// IndexUnderWay lists what is under way: running executions, held tasks.
 	IndexUnderWay = "index2"

@@ -253,6 +253,24 @@ func (s entities) ListEntities(ctx context.Context, scope ref.Scope, kind ref.Ki
 	return list, next, nil
 }
 
+// Names lists what the entities of one kind in one scope are called, by id.
+func (s entities) Names(ctx context.Context, scope ref.Scope, kind ref.Kind) ([]store.EntityName, error) {
+	from, to := within(scope.Account, scope.Org, scope.Project, string(kind))
+	return read(ctx, s.db, func(tx *sqlitedb.Tx) ([]store.EntityName, error) {
+		return rows(tx, scanName, `SELECT key, name FROM entity WHERE key >= ? AND key < ? ORDER BY key`, from, to)
+	})
+}
+
+func scanName(row scanner) (store.EntityName, error) {
+	var n store.EntityName
+	var key string
+	err := row.Scan(&key, &n.Name)
+	if err == nil {
+		n.Key, err = parseEntityKey(key)
+	}
+	return n, err
+}
+
 // endsWith is the end of the keys of an environment's entities; "" for all.
 func endsWith(env string) string {
 	if env == "" {

@@ -21,6 +21,7 @@ func entityCases() []testCase {
 		{"the document is kept byte for byte", documentBytes},
 		{"scopes, kinds and environments are apart", entitiesApart},
 		{"lists go by id and page", listEntities},
+		{"names go by id", listNames},
 		{"lists filter infrastructure by environment", listInfrastructure},
 		{"deletes need the version", deleteEntity},
 		{"one of many deletes wins", raceDelete},
@@ -193,6 +194,36 @@ func listEntities(b *bench) {
 	if len(list) != 0 || next != "" {
 		b.Errorf("a list of none has %d and the next token %q", len(list), next)
 	}
+}
+
+func listNames(b *bench) {
+	names := func() []store.EntityName {
+		list, err := b.Store.Names(b.ctx(), b.scope(), ref.Infrastructure)
+		b.ok(err)
+		return list
+	}
+	same(b, "names of none", 0, len(names()))
+	var want []store.EntityName
+	for _, id := range []string{"a", "b#1%", "c"} {
+		for _, env := range []string{"account.dev", "dev"} {
+			e := b.entity(ref.Infrastructure, id)
+			e.Key.Env, e.Name = env, "The #1 % 🚀 "+id+env
+			b.save(e)
+			want = append(want, store.EntityName{Key: e.Key, Name: e.Name})
+		}
+	}
+	b.save(b.entity(ref.Service, "a"))
+	elsewhere := b.entity(ref.Infrastructure, "a")
+	elsewhere.Key.Scope.Project = "other"
+	b.save(elsewhere)
+	same(b, "names", want, names())
+	e, err := b.Store.Entity(b.ctx(), want[1].Key)
+	b.ok(err)
+	e.Name = "Another"
+	b.save(e)
+	b.ok(b.Store.DeleteEntity(b.ctx(), want[0].Key, 1, b.record(audit.Delete, "a")))
+	want[1].Name = e.Name
+	same(b, "names of those that are left", want[1:], names())
 }
 
 func listInfrastructure(b *bench) {
