@@ -8,10 +8,15 @@ import (
 	"fmt"
 	"io"
 	"net/http"
+	"slices"
 	"strings"
 	"testing"
 
+	"github.com/aws/aws-sdk-go-v2/service/eventbridge"
+	"github.com/aws/aws-sdk-go-v2/service/eventbridge/types"
+
 	"github.com/slipway-cd/slipway/internal/e2e"
+	"github.com/slipway-cd/slipway/internal/testaws"
 )
 
 const onPush = `secret: {name: hook, identifier: hook, type: SecretText, spec: {secretManagerIdentifier: harnessSecretManager, valueType: Inline, value: "hush"}}
@@ -126,4 +131,43 @@ func push(t *testing.T, s *e2e.Server, body, secret string) (status int, answer 
 		t.Fatal(err)
 	}
 	return resp.StatusCode, string(doc)
+}
+
+// TestObjectsStartPipelinesByEvents: EventBridge tells of objects by the rule that is
+// installed. A new version of an artifact starts one execution, however often its event
+// comes; other keys and other buckets start none, and no delegate asks for anything.
+func TestObjectsStartPipelinesByEvents(t *testing.T) {
+	t.Parallel()
+	a := e2e.StartAWS(t)
+	pipeline, _, _ := strings.Cut(onPolledImage, "---\ntrigger:")
+	trigger, _, _ := strings.Cut(asked, "---\n")
+	a.Apply(t, pipeline+"---\n"+strings.NewReplacer("REGION", testaws.Region, "    pollInterval: 2m\n", "").Replace(trigger))
+	bus := eventbridge.NewFromConfig(testaws.Config(a.Bus.URL))
+	created := func(bucket, key string) {
+		t.Helper()
+		out, err := bus.PutEvents(t.Context(), &eventbridge.PutEventsInput{Entries: []types.PutEventsRequestEntry{{
+			Source: ptr("aws.s3"), DetailType: ptr("Object Created"),
+			Detail: ptr(fmt.Sprintf(`{"bucket": {"name": %q}, "object": {"key": %q, "etag": "ab", "size": 9}}`, bucket, key)),
+		}}})
+		if err != nil || out.FailedEntryCount > 0 {
+			t.Fatalf("put an event: %v, %+v", err, out)
+		}
+	}
+	created("builds", "web/1.zip")
+	created("builds", "web/1.zip")
+	created("builds", "other/2.zip")
+	created("others", "web/3.zip")
+	created("builds", "web/4.zip")
+	var said []string
+	for _, f := range fires(t, a.Server, "pushed", "new_object", 2) {
+		if f.Outcome != "Started" {
+			continue
+		}
+		e := finish(t, a.Server, f.Execution)
+		first, _, _ := strings.Cut(logOf(t, a.Server, e.ID, e.Root.Find("say")), "\n")
+		said = append(said, e.Status+": "+first)
+	}
+	if want := []string{"Success: pushed web/4.zip", "Success: pushed web/1.zip"}; !slices.Equal(said, want) {
+		t.Errorf("the executions are %q; want %q", said, want)
+	}
 }
