@@ -10,7 +10,6 @@ import (
 	"github.com/slipway-cd/slipway/delegate/awsdiff"
 	"github.com/slipway-cd/slipway/delegate/awsstack"
 	"github.com/slipway-cd/slipway/delegate/executor"
-	"github.com/slipway-cd/slipway/pkg/fault"
 	"github.com/slipway-cd/slipway/pkg/task"
 )
 
@@ -43,7 +42,7 @@ func (j *job) compare(ctx context.Context, options []string) (task.Result, error
 		if err != nil {
 			return task.Result{}, err
 		}
-		w := awsstack.Wanted{Stack: one.name, Template: string(text), Parameters: values, Beside: len(all) > 1}
+		w := awsstack.Wanted{Stack: one.name, Template: string(text), File: one.template, Parameters: values, Beside: len(all) > 1}
 		if err := in.Tell(ctx, &diff, w, j.Section); err != nil {
 			return task.Result{}, err
 		}
@@ -92,8 +91,8 @@ func (s stack) parameters(template []byte, values map[string]string, options []s
 	var has struct {
 		Parameters map[string]json.RawMessage `json:"Parameters"`
 	}
-	if err := json.Unmarshal(template, &has); err != nil {
-		return nil, fault.New(fault.Invalid, "the template of stack %s can't be read: %w", s.id, err)
+	if err := decode(s.template, template, &has); err != nil {
+		return nil, err
 	}
 	all := maps.Clone(values)
 	if all == nil {

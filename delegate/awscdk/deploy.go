@@ -188,10 +188,7 @@ func (j *job) outputs(ctx context.Context, file string) (map[string]map[string]a
 		return nil, err
 	}
 	var out map[string]map[string]any
-	if err := json.Unmarshal(doc, &out); err != nil {
-		return nil, fault.New(fault.Invalid, "cdk has written outputs that can't be read to %s: %w", file, err)
-	}
-	return out, nil
+	return out, decode(file, doc, &out)
 }
 
 // commit is that of the repository in which the app is; empty if it is in none.

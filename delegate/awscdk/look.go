@@ -5,8 +5,10 @@ import (
 	"cmp"
 	"context"
 	"encoding/json"
+	"errors"
 	"maps"
 	"path"
+	"reflect"
 	"regexp"
 	"slices"
 
@@ -124,9 +126,10 @@ func (j *job) templates(ctx context.Context, options []string) (map[string]strin
 			return nil, err
 		}
 		var small bytes.Buffer
-		if err := json.Compact(&small, text); err != nil {
-			return nil, fault.New(fault.Invalid, "the template of stack %s can't be read: %w", one.id, err)
+		if err := decode(one.template, text, &map[string]any{}); err != nil {
+			return nil, err
 		}
+		_ = json.Compact(&small, text) // it is JSON
 		size += small.Len()
 		out[one.id] = small.String()
 	}
@@ -192,8 +195,8 @@ func (j *job) stacks(ctx context.Context, dir string, manifest []byte) ([]stack,
 			} `json:"properties"`
 		} `json:"artifacts"`
 	}
-	if err := json.Unmarshal(manifest, &found); err != nil {
-		return nil, fault.New(fault.Invalid, "cdk has written a manifest that can't be read to %s: %w", dir, err)
+	if err := decode(path.Join(dir, "manifest.json"), manifest, &found); err != nil {
+		return nil, err
 	}
 	var out []stack
 	for _, id := range slices.Sorted(maps.Keys(found.Artifacts)) {
@@ -217,4 +220,31 @@ func (j *job) stacks(ctx context.Context, dir string, manifest []byte) ([]stack,
 		}
 	}
 	return out, nil
+}
+
+// decode reads a file of the workspace that cdk has written.
+func decode(file string, doc []byte, into any) error {
+	if doc == nil {
+		return wrong("cdk hasn't written %s, which what it has made names", file)
+	}
+	err := json.Unmarshal(doc, into)
+	var other *json.UnmarshalTypeError
+	if errors.As(err, &other) {
+		return wrong("cdk has written %s, in which %s is of the type %s; want %s", file, cmp.Or(other.Field, "a value"), other.Value, sort(other.Type.Kind()))
+	}
+	if err != nil {
+		return wrong("cdk has written %s, which can't be read: %w", file, err)
+	}
+	return nil
+}
+
+// sort is what JSON calls values of a kind.
+func sort(k reflect.Kind) string {
+	switch k { //nolint:exhaustive // nothing is read into others
+	case reflect.String:
+		return "string"
+	case reflect.Slice:
+		return "array"
+	}
+	return "object"
 }

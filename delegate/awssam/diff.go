@@ -45,7 +45,7 @@ func (j *job) compare(ctx context.Context) (task.Result, error) {
 		return task.Result{}, err
 	}
 	j.Say("Where sam puts code isn't known before it is built, so code isn't compared.")
-	outputs, err := j.stacks.Compare(ctx, awsstack.Wanted{Stack: j.spec.Stack, Template: string(text), Parameters: overrides(app.options)}, j.Section)
+	outputs, err := j.stacks.Compare(ctx, awsstack.Wanted{Stack: j.spec.Stack, Template: string(text), File: path.Join(app.dir, app.template), Parameters: overrides(app.options)}, j.Section)
 	if err != nil {
 		return task.Result{}, err
 	}

@@ -141,9 +141,6 @@ func TestWrongTemplates(t *testing.T) {
 	w := testaws.NewWorld(t)
 	for name, c := range map[string]struct{ template, values, want string }{
 		"a function that isn't there": {"a: 1\nb: {{ env \"HOME\" }}\n", "a: 1", `the template can't be rendered with the service's values: template: app/app/template.yaml:2: function "env" not defined`},
-		"what fails":                  {"a: 1\n\nb: {{ fail \"no name\" }}\n", "a: 1", "app/app/template.yaml:3:6: executing"},
-		"a dynamic reference":         {"a: '{{resolve:ssm:/a}}'\n", "a: 1", "app/app/template.yaml:1: function \"resolve\" not defined; write a dynamic reference of CloudFormation as {{`{{resolve:...}}`}}"},
-		"values that are no mapping":  {"a: 1\n", "- 1", "values file base.yaml"},
 		"values that aren't there":    {"a: 1\n", "", "values base: file store, /values/base.yaml: there is no file or folder /values/base.yaml"},
 	} {
 		t.Run(name, func(t *testing.T) {

@@ -22,6 +22,7 @@ import (
 type Wanted struct {
 	Stack    string
 	Template string
+	File     string // where the template is
 	// Parameters are those that the tool is given.
 	Parameters map[string]string
 	// Beside says that others are compared, too: what would change is named by the stack.
@@ -46,7 +47,7 @@ func (s Stacks) Compare(ctx context.Context, w Wanted, to executor.Section) (aws
 func (s Stacks) Tell(ctx context.Context, diff *awsdiff.Diff, w Wanted, to executor.Section) error {
 	wanted, err := parse(w.Template)
 	if err != nil {
-		return err
+		return fault.Wrap(err, "%s", w.File)
 	}
 	now, err := s.Look(ctx, w.Stack)
 	if err != nil {

@@ -2,6 +2,8 @@ package manifest
 
 import (
 	"context"
+	"encoding/json"
+	"errors"
 	"fmt"
 	"slices"
 	"strings"
@@ -206,9 +208,7 @@ func Decode(text string) (map[string]any, error) {
 	if err != nil {
 		return nil, err
 	}
-	var m map[string]any
-	err = utiljson.Unmarshal(doc, &m)
-	return m, err
+	return mapping(doc)
 }
 
 // DecodeStrict is Decode, but refuses a mapping that has a key twice.
@@ -217,8 +217,16 @@ func DecodeStrict(text string) (map[string]any, error) {
 	if err != nil {
 		return nil, err
 	}
+	return mapping(doc)
+}
+
+func mapping(doc []byte) (map[string]any, error) {
 	var m map[string]any
-	err = utiljson.Unmarshal(doc, &m)
+	err := utiljson.Unmarshal(doc, &m)
+	var other *json.UnmarshalTypeError
+	if errors.As(err, &other) {
+		return nil, fmt.Errorf("it is of the type %s; want a mapping", other.Value)
+	}
 	return m, err
 }
 

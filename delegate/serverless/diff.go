@@ -27,7 +27,7 @@ func (j *job) compare(ctx context.Context, options []string) (task.Result, error
 		return task.Result{}, err
 	}
 	j.In(unitDiff)
-	outputs, err := j.stacks.Compare(ctx, awsstack.Wanted{Stack: stack, Template: string(text)}, j.Section)
+	outputs, err := j.stacks.Compare(ctx, awsstack.Wanted{Stack: stack, Template: string(text), File: path.Join(j.dir, packaged)}, j.Section)
 	if err != nil {
 		return task.Result{}, err
 	}

@@ -125,8 +125,12 @@ func (j *job) artifacts(ctx context.Context, text string) (string, error) {
 	var all []named
 	if a := j.spec.Target.Artifact; a != nil {
 		all = append(all, named{[]string{"artifact", "artifacts.primary"}, *a, "artifact"})
-	} else if names := []string{"artifact.path", "artifact", "artifacts.primary.path", "artifacts.primary"}; slices.ContainsFunc(names, func(name string) bool { return known(text, name, "") != text }) {
-		return "", fault.New(fault.Invalid, "the configuration has <+artifact.path>, and the service has no artifact").Causing(fault.ConfigurationFailure)
+	} else {
+		for _, name := range []string{"artifact.path", "artifact", "artifacts.primary.path", "artifacts.primary"} {
+			if known(text, name, "") != text {
+				return "", fault.New(fault.Invalid, "the configuration has <+%s>, and the service has no artifact", name).Causing(fault.ConfigurationFailure)
+			}
+		}
 	}
 	for _, s := range j.spec.Target.Sidecars {
 		all = append(all, named{[]string{"artifacts.sidecars." + s.ID}, s.Artifact, "sidecars/" + s.ID})

@@ -446,16 +446,7 @@ func TestRefusals(t *testing.T) {
 		change func(*stage, *lane.Spec)
 		want   string
 	}{
-		"no configuration": {map[string]string{"a.txt": ""}, nil, "the manifest has no serverless.yml, serverless.yaml, serverless.json, serverless.js, serverless.ts in app/app"},
-		"no artifact":      {map[string]string{"serverless.yml": "package: {artifact: <+artifact.path>}"}, nil, "the configuration has <+artifact.path>, and the service has no artifact"},
-		"an image": {map[string]string{"serverless.yml": "package: {artifact: <+artifact.path>}"}, func(_ *stage, p *lane.Spec) {
-			p.Target.Artifact = &lookup.Artifact{Type: "Ecr", ECR: &lookup.ECRImages{Repository: "web"}}
-		}, "the configuration has <+artifact.path>, and an artifact of the type Ecr is no file; use <+artifact.image>"},
-		"an image beside": {map[string]string{"serverless.yml": "layer: <+artifacts.sidecars.base.path>"}, func(_ *stage, p *lane.Spec) {
-			p.Target.Sidecars = []lookup.Sidecar{{ID: "base", Artifact: lookup.Artifact{Type: "Ecr", ECR: &lookup.ECRImages{Repository: "base"}}}}
-		}, "the configuration has <+artifacts.sidecars.base.path>, and an artifact of the type Ecr is no file; use <+artifacts.sidecars.base.image>"},
 		"a plugin that can't be installed": {map[string]string{"serverless.yml": "plugins: {modules: [./own, none]}"}, nil, "serverless plugin ended with exit code 3"},
-		"an open quote":                    {service("one"), func(_ *stage, p *lane.Spec) { p.Options = []string{"--param 'a"} }, `the option "--param 'a": a quote isn't closed`},
 		"a script that fails":              {service("one"), func(_ *stage, p *lane.Spec) { p.Run.Before = "exit 7" }, "serverless --version ended with exit code 7"},
 		"a session's loss":                 {service("one"), func(_ *stage, p *lane.Spec) { p.Run.Session = "s2" }, "isn't on this machine any more"},
 	} {
