@@ -77,25 +77,23 @@ func TestAppsAreCompared(t *testing.T) {
 			"Parameters/Seconds", "AWS::SQS::Queue/Queue", "Parameter value/Seconds",
 		}, "+\"40\"\n"},
 	} {
-		t.Run(name, func(t *testing.T) {
-			before := len(l.World.Calls())
-			r := l.do(steps.OpCompare, task.Succeeded, c.change)
-			var out struct {
-				Output struct {
-					Diff    string   `json:"diff"`
-					Changed []string `json:"changed"`
-				} `json:"output"`
-			}
-			if err := json.Unmarshal(r.Outputs, &out); err != nil {
-				t.Fatal(err)
-			}
-			if !slices.Equal(out.Output.Changed, c.want) || !strings.Contains(out.Output.Diff, c.diff) {
-				t.Errorf("would change %q; want %q:\n%s", out.Output.Changed, c.want, out.Output.Diff)
-			}
-			if got := l.World.Changes(before); len(got) > 0 || len(l.Kept()) > 0 {
-				t.Errorf("the preview changes %v, and keeps %v", got, l.Kept())
-			}
-		})
+		before := len(l.World.Calls())
+		r := l.do(steps.OpCompare, task.Succeeded, c.change)
+		var out struct {
+			Output struct {
+				Diff    string   `json:"diff"`
+				Changed []string `json:"changed"`
+			} `json:"output"`
+		}
+		if err := json.Unmarshal(r.Outputs, &out); err != nil {
+			t.Fatal(err)
+		}
+		if !slices.Equal(out.Output.Changed, c.want) || !strings.Contains(out.Output.Diff, c.diff) {
+			t.Errorf("%s: would change %q; want %q:\n%s", name, out.Output.Changed, c.want, out.Output.Diff)
+		}
+		if got := l.World.Changes(before); len(got) > 0 || len(l.Kept()) > 0 {
+			t.Errorf("%s: the preview changes %v, and keeps %v", name, got, l.Kept())
+		}
 	}
 	l.put(assembly(queues(""), queues(""), queues(""), "aws://123456789012/eu-west-3"))
 	if r := l.do(steps.OpCompare, task.Succeeded, func(s *steps.Spec) { s.Stacks = []string{"Base"} }); !strings.Contains(string(r.Outputs), "AWS::SQS::Queue/Queue") {

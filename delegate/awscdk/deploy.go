@@ -188,7 +188,8 @@ func (j *job) outputs(ctx context.Context, file string) (map[string]map[string]a
 		return nil, err
 	}
 	var out map[string]map[string]any
-	return out, decode(file, doc, &out)
+	err = decode(file, doc, &out)
+	return out, err
 }
 
 // commit is that of the repository in which the app is; empty if it is in none.
