@@ -207,6 +207,13 @@ func TestDeniedAndThrottled(t *testing.T) {
 	s.attempt++
 	s.succeeds(t, makes(template("Sales", "Bills")))
 	s.is(t, "Bills Sales")
+	for operation, spec := range map[string]steps.Spec{"UpdateStack": makes(template("Sales", "Mails")), "DeleteStack": {Op: steps.OpDelete}} {
+		s.next("e3 " + operation)
+		s.Fail("cloudformation:"+operation, testaws.Fault{Code: "AccessDenied", Message: "User is not authorized to perform: cloudformation:" + operation, Times: 1})
+		s.refused(t, spec, "cloudformation:"+operation+": AccessDenied")
+		s.succeeds(t, steps.Spec{Op: steps.OpRollback})
+		s.is(t, "Bills Sales")
+	}
 }
 
 // A step whose time is up says how things stood; one that is aborted changes
