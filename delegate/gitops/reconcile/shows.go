@@ -32,13 +32,15 @@ func showsOf(o *unstructured.Unstructured) shows {
 		}
 	}
 	if gvk := o.GroupVersionKind(); gvk.Kind == "Ingress" && (gvk.Group == "networking.k8s.io" || gvk.Group == "extensions") {
-		secure := map[any]bool{}
+		secure := map[string]bool{}
 		rows, _, _ := unstructured.NestedSlice(o.Object, "spec", "tls")
 		for _, row := range rows {
 			tls, _ := row.(map[string]any)
 			hosts, _ := tls["hosts"].([]any)
 			for _, host := range hosts {
-				secure[host] = true
+				if name, ok := host.(string); ok { // nobody has looked at what stands there
+					secure[name] = true
+				}
 			}
 		}
 		rules, _, _ := unstructured.NestedSlice(o.Object, "spec", "rules")
@@ -46,7 +48,7 @@ func showsOf(o *unstructured.Unstructured) shows {
 			rule, _ := row.(map[string]any)
 			host, _ := rule["host"].(string)
 			scheme := "http"
-			if secure[rule["host"]] {
+			if secure[host] {
 				scheme = "https"
 			}
 			if host != "" && !strings.Contains(host, "*") {

@@ -20,6 +20,10 @@ func TestShows(t *testing.T) {
 		  spec: {tls: [{hosts: [a.example.com]}], rules: [{host: a.example.com}, {host: b.example.com}, {host: '*.example.com'}, {}]}}`: {
 			URLs: []string{"http://b.example.com", "https://a.example.com", "https://docs.example.com"},
 		},
+		// What isn't of a kind's form is for the server to refuse.
+		`{apiVersion: networking.k8s.io/v1, kind: Ingress, metadata: {name: a}, spec: {tls: [{hosts: [{a: b}, [c], 1]}, d], rules: [{host: {a: b}}, {host: [c]}, e, {host: f.example.com}]}}`: {
+			URLs: []string{"http://f.example.com"},
+		},
 	} {
 		objects, err := manifest.Objects("a", text, manifest.Decode)
 		if err != nil {
