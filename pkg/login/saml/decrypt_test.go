@@ -473,3 +473,30 @@ func TestMetadataThatCannotBeReadAgain(t *testing.T) {
 		t.Error(err)
 	}
 }
+
+// Whoever posts what none of the keys has made doesn't have metadata count for longer.
+func TestNonsenseKeepsNoMetadata(t *testing.T) {
+	t.Parallel()
+	d := setup(t)
+	p := d.provider()
+	p.Federation = sso.Federation{MetadataURL: d.idp.URL + "/metadata"}
+	read := func() error {
+		_, err := d.client.Read(t.Context(), p, base, d.pairs, d.idp.Respond("_nonce", acs, entity))
+		return err
+	}
+	if err := read(); err != nil {
+		t.Fatal(err)
+	}
+	d.idp.Rotate()
+	d.idp.Away(true)
+	for range 6 {
+		d.now = d.now.Add(25 * time.Hour)
+		d.want(login.Unproved, read())
+		d.want(login.Unproved, read())
+	}
+	if n := d.idp.Count("/metadata"); n != 7 {
+		t.Errorf("the metadata were asked for %d times; want 7", n)
+	}
+	d.now = d.now.Add(25 * time.Hour)
+	d.want(login.Away, read())
+}

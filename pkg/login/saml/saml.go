@@ -60,6 +60,7 @@ type remembered struct {
 	sso.Metadata
 
 	read  time.Time
+	tried time.Time // when they were asked for last, whether or not they could be read
 	until time.Time // then they are read again
 }
 
@@ -89,7 +90,7 @@ func (c *Client) metadata(ctx context.Context, p sso.Provider) (sso.Metadata, er
 	if err != nil && !found.read.IsZero() && c.now().Before(found.read.Add(stale)) {
 		// The provider may be fine although its metadata can't be read. Nobody asks
 		// for them at each login meanwhile.
-		c.keep(at, remembered{found.Metadata, found.read, c.now().Add(again)})
+		c.keep(at, remembered{found.Metadata, found.read, c.now(), c.now().Add(again)})
 		return found.Metadata, nil
 	}
 	return m, err
@@ -105,7 +106,7 @@ func (c *Client) refresh(ctx context.Context, at string) (sso.Metadata, error) {
 	if err != nil {
 		return m, login.Refuse(login.Broken, fmt.Errorf("the metadata at %s: %w", at, err))
 	}
-	c.keep(at, remembered{m, c.now(), c.now().Add(known)})
+	c.keep(at, remembered{m, c.now(), c.now(), c.now().Add(known)})
 	return m, nil
 }
 
@@ -119,18 +120,18 @@ func (c *Client) keep(at string, m remembered) {
 }
 
 // newer reads metadata at an address again whose keys haven't made a signature: the
-// provider may have others by now. What was read just now isn't.
+// provider may have others by now. What was asked for just now isn't.
 func (c *Client) newer(ctx context.Context, p sso.Provider) (sso.Metadata, bool) {
 	at := p.Federation.MetadataURL
 	c.mu.Lock()
 	found := c.providers[at]
 	c.mu.Unlock()
-	if at == "" || c.now().Before(found.read.Add(again)) {
+	if at == "" || c.now().Before(found.tried.Add(again)) {
 		return sso.Metadata{}, false
 	}
 	m, err := c.refresh(ctx, at)
 	if err != nil {
-		c.keep(at, remembered{found.Metadata, c.now(), found.until}) // it isn't asked each time that somebody posts something
+		c.keep(at, remembered{found.Metadata, found.read, c.now(), found.until}) // it isn't asked each time that somebody posts something
 	}
 	return m, err == nil
 }
