@@ -137,6 +137,7 @@ func asks(node plan.NodeID, st *plan.State) error {
 func (s *Service) count(node plan.NodeID, st *plan.State, a ApprovalAnswer) (bool, error) {
 	ap := *st.Approval
 	switch {
+	case a.Action == plan.Reject: // whatever is asked
 	case a.Digest == "" && len(ap.Changed) > 0:
 		return false, askedAnew(node, append(slices.Clone(ap.Changed), "an answer must say of which digest it is"))
 	case a.Digest != "" && a.Digest != ap.Digest && len(ap.Changed) > 0:

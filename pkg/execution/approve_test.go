@@ -73,13 +73,24 @@ func TestAStrangerRenewsNothing(t *testing.T) {
 	}
 }
 
-// Whoever says no says it to whatever is asked.
+// Whoever says no says it to whatever is asked, be it what was shown, or asked anew since.
 func TestARejectionNeedsNoFacts(t *testing.T) {
 	t.Parallel()
-	s := bound(t, plan.Facts{"artifact of deploy": "web:1"})
-	err := s.Approve(t.Context(), "x1", "s.a", ApprovalAnswer{Action: plan.Reject, By: audit.Author{Actor: "ann"}})
-	if fault.Is(err, fault.Conflict) || len(approvalOf(t, s).Activities) != 1 || approvalOf(t, s).Activities[0].Attestation != nil {
-		t.Errorf("%v: %+v", err, approvalOf(t, s))
+	shown := approvalOf(t, bound(t, plan.Facts{"artifact of deploy": "web:1"})).Digest
+	for _, anew := range []bool{false, true} {
+		for _, digest := range []string{"", shown} {
+			s := bound(t, plan.Facts{"artifact of deploy": "web:1"})
+			if anew {
+				err := s.Approve(t.Context(), "x1", "s.a", ApprovalAnswer{Action: plan.Approve, By: audit.Author{Actor: "bo"}})
+				if !fault.Is(err, fault.Conflict) || approvalOf(t, s).Digest == shown {
+					t.Fatalf("%v; want that it is asked anew", err)
+				}
+			}
+			err := s.Approve(t.Context(), "x1", "s.a", ApprovalAnswer{Action: plan.Reject, Digest: digest, By: audit.Author{Actor: "ann"}})
+			if fault.Is(err, fault.Conflict) || len(approvalOf(t, s).Activities) != 1 || approvalOf(t, s).Activities[0].Attestation != nil {
+				t.Errorf("asked anew: %v, of %q: %v: %+v", anew, digest, err, approvalOf(t, s))
+			}
+		}
 	}
 }
 
