@@ -23,6 +23,11 @@ func attestations(s *Server) {
 		OperationID: "listAttestations", Method: http.MethodGet, Path: "/v1/executions/{execution}/attestations", Tags: tags,
 		Summary: "Get the signed statements of who approved what in an execution",
 	}, func(ctx context.Context, in *OfExecution) (*struct{ Body attestationList }, error) {
+		leave, err := s.Work.enter(ctx) // it looks at all of the execution
+		if err != nil {
+			return nil, err
+		}
+		defer leave()
 		list, err := execution.Attestations(ctx, kept, in.ID)
 		return &struct{ Body attestationList }{attestationList{list}}, err
 	})

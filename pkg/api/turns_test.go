@@ -10,8 +10,10 @@ import (
 
 	"github.com/slipway-cd/slipway/pkg/access"
 	"github.com/slipway-cd/slipway/pkg/api"
+	"github.com/slipway-cd/slipway/pkg/audit"
 	"github.com/slipway-cd/slipway/pkg/builtin"
 	"github.com/slipway-cd/slipway/pkg/catalog"
+	"github.com/slipway-cd/slipway/pkg/plan"
 	"github.com/slipway-cd/slipway/pkg/ref"
 	"github.com/slipway-cd/slipway/pkg/store"
 )
@@ -86,7 +88,6 @@ func TestAProjectsRequestsKeepNobodyElseWaiting(t *testing.T) {
 			if len(kept.in) > 0 {
 				t.Errorf("%d more of the greedy project's are under way than half of all", len(kept.in))
 			}
-			close(kept.free)
 			for range half + waiting {
 				if w := <-answers; w.Code != http.StatusNotFound {
 					t.Errorf("one that waited is answered %d: %s", w.Code, w.Body)
@@ -102,14 +103,24 @@ func TestHeavyRequestsArePutOffWithoutMemory(t *testing.T) {
 	var full atomic.Bool
 	full.Store(true)
 	s, plane, _, _ := greedy(t, full.Load)
+	web := ref.Scope{Account: "default", Org: "default", Project: "web"}
+	run := store.Execution{ID: "x1", Scope: web, Pipeline: "hello", PlanHash: "h", Status: plan.Success, StartedAt: time.Now()}
+	if _, err := s.store.CreateExecution(t.Context(), run, []byte("{}"), audit.Record{Scope: web}); err != nil {
+		t.Fatal(err)
+	}
 	if w := read(t, plane, s.token, "web"); w.Code != http.StatusServiceUnavailable || w.Header().Get("Retry-After") == "" {
 		t.Errorf("without memory: %d, Retry-After %q: %s", w.Code, w.Header().Get("Retry-After"), w.Body)
 	}
-	r := httptest.NewRequestWithContext(t.Context(), http.MethodGet, "/v1/entities/pipeline"+scope, nil)
-	r.Header.Set("Authorization", "Bearer "+s.token)
-	w := httptest.NewRecorder()
-	if plane.ServeHTTP(w, r); w.Code != http.StatusOK {
-		t.Errorf("a list without memory: %d: %s", w.Code, w.Body)
+	for path, want := range map[string]int{
+		"/v1/entities/pipeline" + scope:  http.StatusOK, // a list
+		"/v1/executions/x1/attestations": http.StatusServiceUnavailable,
+	} {
+		r := httptest.NewRequestWithContext(t.Context(), http.MethodGet, path, nil)
+		r.Header.Set("Authorization", "Bearer "+s.token)
+		w := httptest.NewRecorder()
+		if plane.ServeHTTP(w, r); w.Code != want {
+			t.Errorf("%s without memory: %d; want %d: %s", path, w.Code, want, w.Body)
+		}
 	}
 	full.Store(false)
 	if w := read(t, plane, s.token, "web"); w.Code != http.StatusNotFound {
