@@ -82,7 +82,7 @@ const notYet = "not known yet"
 
 // delivered adds what a stage deploys where.
 func (s *snapshot) delivered(n *plan.Node, facts plan.Facts) {
-	of := " of " + strings.TrimPrefix(string(n.ID), "pipeline.stages.")
+	of := " of " + nodeFact(n.ID)
 	state := s.state(n.ID)
 	if n.Deploys(state) == nil {
 		if !state.Status.Terminal() {
@@ -126,7 +126,7 @@ func artifactFact(a resolve.DeliveredArtifact) string {
 }
 
 // verdicts add what policies came to before the run and in Policy steps, of which
-// evaluations are kept.
+// evaluations are kept. They come newest first.
 func (s *snapshot) verdicts(facts plan.Facts) error {
 	if s.r.policies == nil {
 		return nil
@@ -138,12 +138,25 @@ func (s *snapshot) verdicts(facts plan.Facts) error {
 			return err
 		}
 		for _, e := range list {
-			if e.Action == policy.OnRun || e.Type == policy.Custom {
-				facts["policies of "+e.Entity] = string(e.Status) + ", evaluation " + e.ID
-			}
+			judged(e, facts)
 		}
 		if page.Token = next; next == "" {
 			return nil
 		}
 	}
 }
+
+// judged adds an evaluation, unless there is a newer one of the same: another step may
+// have the same identifier, and another iteration of a loop has.
+func judged(e policy.Evaluation, facts plan.Facts) {
+	if e.Action != policy.OnRun && e.Type != policy.Custom {
+		return
+	}
+	name := "policies of " + cmp.Or(nodeFact(plan.NodeID(e.Node)), e.Entity)
+	if facts[name] == "" {
+		facts[name] = string(e.Status) + ", evaluation " + e.ID
+	}
+}
+
+// nodeFact is a node as facts name it.
+func nodeFact(id plan.NodeID) string { return strings.TrimPrefix(string(id), "pipeline.stages.") }
