@@ -155,8 +155,8 @@ func VerifySession(ctx context.Context, keys store.Keys, text string, now time.T
 	if err == nil && (t.Kind != store.TokenSession || !now.Before(t.ExpiresAt)) {
 		err = unknown()
 	}
-	if err == nil && t.Of != "" {
-		_, err = lives(ctx, keys, t.Of, now)
+	if err == nil {
+		err = opened(ctx, keys, t, now)
 	}
 	if fault.Is(err, fault.Unauthenticated) || fault.Is(err, fault.ExpiredToken) {
 		err = fault.New(fault.Unauthenticated, "the session has ended; log in again")
@@ -189,12 +189,37 @@ func unknown() error {
 
 // Recheck gives a token that Verify found as it is now, if it may still be used: an
 // answer that goes on for long ends when its token is revoked, or that of its session.
-func Recheck(ctx context.Context, keys store.Keys, id string, now time.Time) (store.AccessToken, error) {
-	t, err := lives(ctx, keys, id, now)
-	if err == nil && t.Kind == store.TokenSession && t.Of != "" {
-		_, err = lives(ctx, keys, t.Of, now)
+// Another one that has the id by now, since that of what has ended is used again, isn't it.
+func Recheck(ctx context.Context, keys store.Keys, was Made, now time.Time) (store.AccessToken, error) {
+	t, err := lives(ctx, keys, was.ID, now)
+	if err == nil && t.CreatedAt.UnixMilli() != was.At.UnixMilli() {
+		err = unknown()
+	}
+	if err == nil && t.Kind == store.TokenSession {
+		err = opened(ctx, keys, t, now)
 	}
 	return t, err
+}
+
+// Made tells a token from others, also from those that have its id later.
+type Made struct {
+	ID string
+	At time.Time // when it was made, to the millisecond
+}
+
+// MadeOf is what tells a token from others.
+func MadeOf(t store.AccessToken) Made { return Made{t.ID, t.CreatedAt} }
+
+// opened says whether there still is the token that a session was opened with, if any.
+func opened(ctx context.Context, keys store.Keys, session store.AccessToken, now time.Time) error {
+	if session.Of == "" {
+		return nil
+	}
+	of, err := lives(ctx, keys, session.Of, now)
+	if err == nil && of.CreatedAt.After(session.CreatedAt) { // another one, in its place
+		err = unknown()
+	}
+	return err
 }
 
 // lives gives a token that nobody has revoked, and whose time isn't over.

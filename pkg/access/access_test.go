@@ -13,16 +13,22 @@ import (
 	"github.com/slipway-cd/slipway/pkg/store"
 )
 
-// kept is a store of one token.
+// kept is a store of one token, or of several.
 type kept struct {
 	store.Keys
 	token store.AccessToken
+	all   []store.AccessToken
 	err   error
 }
 
 func (k kept) Token(_ context.Context, id string) (store.AccessToken, error) {
 	if k.err != nil {
 		return store.AccessToken{}, k.err
+	}
+	for _, t := range k.all {
+		if t.ID == id {
+			return t, nil
+		}
 	}
 	if id != k.token.ID {
 		return store.AccessToken{}, fault.New(fault.NotFound, "no token %q", id)
@@ -110,6 +116,33 @@ func TestCheck(t *testing.T) {
 	} {
 		if err := access.Check(token, c.scope); fault.CodeOf(err) != c.want {
 			t.Errorf("%s: %v; want code %q", c.scope, err, c.want)
+		}
+	}
+}
+
+// Ids of what has ended are used again: who has another's id isn't that one, and opens no
+// session of that one's.
+func TestAnotherOfTheIDIsntTheSame(t *testing.T) {
+	t.Parallel()
+	now := time.Unix(1000, 0)
+	token, _ := access.Mint(access.Grant{Kind: store.TokenUser, ID: "t1"}, now.Add(-time.Hour))
+	session, text := access.Mint(access.Grant{Kind: store.TokenSession, ID: "s1", Of: "t1", ExpiresAt: now.Add(time.Hour)}, now.Add(-time.Minute))
+	later := func(t store.AccessToken) store.AccessToken { t.CreatedAt = now.Add(-time.Second); return t }
+	for name, tt := range map[string]struct {
+		keys     []store.AccessToken
+		same     bool // the session that was found
+		verified bool
+	}{
+		"as it was":                       {[]store.AccessToken{token, session}, true, true},
+		"another session":                 {[]store.AccessToken{token, later(session)}, false, true},
+		"another token that it was of":    {[]store.AccessToken{later(token), session}, false, false},
+		"the token that it was of is out": {[]store.AccessToken{session}, false, false},
+	} {
+		if _, err := access.Recheck(t.Context(), kept{all: tt.keys}, access.MadeOf(session), now); (err == nil) != tt.same || err != nil && !fault.Is(err, fault.Unauthenticated) {
+			t.Errorf("%s: it is looked at again: %v", name, err)
+		}
+		if _, err := access.VerifySession(t.Context(), kept{all: tt.keys}, text, now); (err == nil) != tt.verified {
+			t.Errorf("%s: it is shown again: %v", name, err)
 		}
 	}
 }

@@ -350,7 +350,7 @@ func (s *steering) awaitEnd(ctx context.Context, id string, most time.Duration) 
 // wasn't revoked, the session goes on, and no IP allow list keeps that one out by now. It gives the caller as
 // of now.
 func (s *steering) goesOn(ctx context.Context) (grants.Caller, error) {
-	t, err := access.Recheck(ctx, s.Store.Keys, caller(ctx).ID, s.Now())
+	t, err := access.Recheck(ctx, s.Store.Keys, access.MadeOf(caller(ctx)), s.Now())
 	if err != nil {
 		return grants.Caller{}, err
 	}

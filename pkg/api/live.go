@@ -81,7 +81,7 @@ func (s *tickets) makeLiveTicket(ctx context.Context, in *wantsTicket) (*struct{
 	if err != nil {
 		return nil, err
 	}
-	v := store.Viewer{Token: caller(ctx).ID, Scope: scope, Execution: in.Execution}
+	v := store.Viewer{Token: caller(ctx).ID, Since: caller(ctx).CreatedAt, Scope: scope, Execution: in.Execution}
 	if in.Execution != "" {
 		e, err := s.Store.Execution(ctx, in.Execution)
 		if err == nil && !scope.Covers(e.Scope) {

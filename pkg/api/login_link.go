@@ -2,6 +2,8 @@ package api
 
 import (
 	"context"
+	"encoding/json"
+	"fmt"
 	"net/http"
 	"net/url"
 	"time"
@@ -34,7 +36,11 @@ func (s *sessions) makeLoginLink(ctx context.Context, _ *struct{}) (*struct{ Bod
 	if err := opens(t); err != nil {
 		return nil, err
 	}
-	code, expires, err := s.tickets().Make(ctx, []byte(t.ID), s.Now())
+	meaning, err := json.Marshal(access.MadeOf(t))
+	if err != nil {
+		return nil, fmt.Errorf("encode a login link: %w", err)
+	}
+	code, expires, err := s.tickets().Make(ctx, meaning, s.Now())
 	return &struct{ Body access.LoginLink }{access.LoginLink{Code: code, ExpiresAt: expires}}, err
 }
 
@@ -53,8 +59,13 @@ func (s *sessions) loginByLink(ctx context.Context, in *struct {
 		return nil, fault.New(fault.Forbidden, "a login link is for a browser on the server's own machine; log in with a token")
 	}
 	var t store.AccessToken
-	taken, err := s.tickets().Take(ctx, in.Body.Code, s.Now(), func(id []byte) (err error) {
-		t, err = access.Recheck(ctx, s.Store.Keys, string(id), s.Now())
+	taken, err := s.tickets().Take(ctx, in.Body.Code, s.Now(), func(meaning []byte) error {
+		var of access.Made
+		if err := json.Unmarshal(meaning, &of); err != nil {
+			return fmt.Errorf("decode a login link: %w", err)
+		}
+		var err error
+		t, err = access.Recheck(ctx, s.Store.Keys, of, s.Now())
 		return err
 	})
 	if err == nil && !taken || fault.Is(err, fault.Unauthenticated) || fault.Is(err, fault.ExpiredToken) {

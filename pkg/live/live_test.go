@@ -36,7 +36,7 @@ func TestATicketLetsOneIn(t *testing.T) {
 	keys := open(t)
 	const origin = "https://slipway.example.com"
 	at := time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC)
-	viewer := store.Viewer{Token: "s1", Scope: ref.Scope{Account: "default", Org: "o"}, Execution: "x1"}
+	viewer := store.Viewer{Token: "s1", Since: at.Add(-time.Hour), Scope: ref.Scope{Account: "default", Org: "o"}, Execution: "x1"}
 	for _, tt := range []struct {
 		name, origin string
 		change       string

@@ -62,7 +62,7 @@ func (h *Hints) Tell(ctx context.Context, executions []string) {
 	bearers := map[bearing][]store.Viewer{}
 	for _, v := range pages {
 		if len(shown(v, changed)) > 0 {
-			by := bearing{v.Token, v.Address}
+			by := bearing{access.Made{ID: v.Token, At: v.Since}, v.Address}
 			bearers[by] = append(bearers[by], v)
 		}
 	}
@@ -79,7 +79,10 @@ func (h *Hints) Tell(ctx context.Context, executions []string) {
 
 // bearing is a token and from where it comes: what may be seen is the same for all its
 // pages.
-type bearing struct{ token, address string }
+type bearing struct {
+	token   access.Made
+	address string
+}
 
 // read gives the executions that there still are.
 func (h *Hints) read(ctx context.Context, ids []string) ([]store.Execution, error) {

@@ -118,11 +118,15 @@ func TestPagesHearWhatTheyMaySee(t *testing.T) {
 		{ID: "over", Token: tokens["over"], Scope: account},
 		{ID: "revoked", Token: tokens["revoked"], Scope: account},
 		{ID: "nobody", Token: tokens["nobody"], Scope: account},
-		{ID: "session", Token: session.ID, Scope: account},
+		{ID: "session", Token: session.ID, Since: session.CreatedAt, Scope: account},
+		{ID: "former", Token: tokens["all"], Since: at.Add(-2 * time.Hour), Scope: account}, // of a session whose id another has by now
 		{ID: "unknown", Token: "unknown", Scope: account},
 		{ID: "gone", Token: tokens["all"], Scope: account, Opened: at.Add(-time.Minute)},
 		{ID: "opening", Token: tokens["all"], Scope: account, Opened: at.Add(-59 * time.Second)},
 	} {
+		if v.Since.IsZero() {
+			v.Since = at.Add(-time.Hour)
+		}
 		if err := pages.PutViewer(t.Context(), v); err != nil {
 			t.Fatal(err)
 		}
@@ -163,7 +167,7 @@ func TestPagesHearWhatTheyMaySee(t *testing.T) {
 	}
 	h.Tell(t.Context(), []string{"x1", "x2", "x3", "x4"})
 	want := map[string]string{
-		"account": "x1 x2", "web": "x1", "shop": "x2", "x1": "x1", "x3": "x3", "limited": "x1", "over": "bye", "revoked": "bye", "nobody": "bye", "session": "bye", "unknown": "bye",
+		"account": "x1 x2", "web": "x1", "shop": "x2", "x1": "x1", "x3": "x3", "limited": "x1", "over": "bye", "revoked": "bye", "nobody": "bye", "session": "bye", "former": "bye", "unknown": "bye",
 	}
 	mu.Lock()
 	if diff := cmp.Diff(want, heard); diff != "" {

@@ -641,6 +641,7 @@ type Connections interface {
 type Viewer struct {
 	ID        string    // API Gateway's
 	Token     string    // the id of the one by which it is known whose page it is
+	Since     time.Time // when that one was made: another may have its id later
 	Scope     ref.Scope // of whose executions it hears
 	Execution string    // of which it hears alone; empty: of all
 	Address   string    // from where it came, for IP allow lists

@@ -104,7 +104,7 @@ func TestViewers(t *testing.T) {
 	now := opened
 	cfg.Now = func() time.Time { return now }
 	s := dynamo.New(client, cfg)
-	first := store.Viewer{ID: "c1=", Token: "s1", Scope: scope, Execution: "x1", Address: "192.0.2.1", Opened: opened}
+	first := store.Viewer{ID: "c1=", Token: "s1", Since: opened.Add(-time.Hour), Scope: scope, Execution: "x1", Address: "192.0.2.1", Opened: opened}
 	second, elsewhere := first, first
 	second.ID, elsewhere.Scope.Account = "c2", scope.Account+"x"
 	for _, v := range []store.Viewer{first, first, second, elsewhere} {

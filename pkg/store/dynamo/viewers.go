@@ -16,7 +16,7 @@ type viewers struct{ table *table }
 // PutViewer stores a page's connection.
 func (s viewers) PutViewer(ctx context.Context, v store.Viewer) error {
 	it := viewerAt(v.Scope.Account, v.ID).item()
-	it["token"], it["opened"], it[Expires] = str(v.Token), num(millis(v.Opened)), num(v.Opened.Add(longestConnection).Unix())
+	it["token"], it["since"], it["opened"], it[Expires] = str(v.Token), num(millis(v.Since)), num(millis(v.Opened)), num(v.Opened.Add(longestConnection).Unix())
 	it["account"], it["org"], it["project"] = str(v.Scope.Account), str(v.Scope.Org), str(v.Scope.Project)
 	it["execution"], it["address"] = str(v.Execution), str(v.Address)
 	_, _, err := s.table.place(ctx, it, "")
@@ -30,7 +30,7 @@ func (s viewers) Viewers(ctx context.Context, account string) ([]store.Viewer, e
 	for _, it := range found {
 		if !s.table.expired(it) {
 			out = append(out, store.Viewer{
-				ID: text(it, "sk"), Token: text(it, "token"), Execution: text(it, "execution"), Address: text(it, "address"), Opened: fromMillis(number(it, "opened")),
+				ID: text(it, "sk"), Token: text(it, "token"), Since: fromMillis(number(it, "since")), Execution: text(it, "execution"), Address: text(it, "address"), Opened: fromMillis(number(it, "opened")),
 				Scope: ref.Scope{Account: text(it, "account"), Org: text(it, "org"), Project: text(it, "project")},
 			})
 		}
