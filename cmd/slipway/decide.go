@@ -14,6 +14,7 @@ import (
 	"github.com/slipway-cd/slipway/pkg/execution"
 	"github.com/slipway-cd/slipway/pkg/fault"
 	"github.com/slipway-cd/slipway/pkg/plan"
+	"github.com/slipway-cd/slipway/pkg/printable"
 )
 
 // decider takes what people decide to the executions that wait for it.
@@ -88,7 +89,7 @@ func walk(n *execution.TreeNode, visit func(*execution.TreeNode)) {
 // facts shows what an answer is bound to beside the question.
 func (d *decider) facts(a *plan.Approval) {
 	for _, name := range slices.Sorted(maps.Keys(a.Facts)) {
-		fmt.Fprintf(d.err, "  %s: %s\n", name, a.Facts[name])
+		fmt.Fprintf(d.err, "  %s: %s\n", printable.Line(name), printable.Line(a.Facts[name])) // one must not make lines of its own
 	}
 	for _, what := range a.Changed {
 		fmt.Fprintf(d.err, "  asked anew, because %s\n", what)
