@@ -7,8 +7,10 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"time"
 
 	"github.com/danielgtaylor/huma/v2"
+	"golang.org/x/sync/errgroup"
 
 	"github.com/slipway-cd/slipway/pkg/access/action"
 	"github.com/slipway-cd/slipway/pkg/access/grants"
@@ -19,11 +21,14 @@ import (
 )
 
 const (
-	// mostSearched is how many entities of a kind are looked at in each scope, and
-	// how many executions of a pipeline.
-	mostSearched = 200
 	// mostMatches is how many are found at most.
 	mostMatches = 50
+	// mostJudged is how many entities are read whose names match, to see which of them
+	// the caller may see.
+	mostJudged = 1000
+	// numbersApart is how far in a list from where its time says an execution of a
+	// number is: clocks of several hosts aren't quite one.
+	numbersApart = 100
 )
 
 // match is something that was searched for.
@@ -37,7 +42,7 @@ type match struct {
 // searched is what a search has found.
 type searched struct {
 	Matches  []match `json:"matches" nullable:"false" doc:"Those whose identifier is what was searched for come first, then by identifier"`
-	Complete bool    `json:"complete" doc:"false: there is more than was looked at, or than is told"`
+	Complete bool    `json:"complete" doc:"false: there is more than is told"`
 }
 
 type searches struct {
@@ -54,17 +59,11 @@ func searchEndpoint(s *Server) {
 	}, s.steering.search)
 }
 
-// search looks through a part of each list rather than through an index: what is
-// typed into the console is looked for among what a team has. What the caller may
-// not see isn't found.
+// search looks through what entities are called, and reads those alone that are
+// called so. What the caller may not see isn't found.
 func (s *steering) search(ctx context.Context, in *searches) (*struct{ Body searched }, error) {
 	scope, err := anyScope(ctx, in.Scoped)
 	if err != nil {
-		return nil, err
-	}
-	out := searched{Matches: []match{}, Complete: true}
-	q := strings.ToLower(strings.TrimSpace(in.Q))
-	if err := s.searchExecutions(ctx, scope, q, &out); err != nil {
 		return nil, err
 	}
 	kinds := in.Kinds
@@ -75,57 +74,109 @@ func (s *steering) search(ctx context.Context, in *searches) (*struct{ Body sear
 		if !slices.Contains(ref.Kinds(), kind) {
 			return nil, invalid("kinds: there is no kind %q", kind)
 		}
-		for _, at := range slices.Backward(scope.Around()) { // what is nearest first
-			if err := s.searchKind(ctx, at, kind, q, &out); err != nil {
-				return nil, err
-			}
+	}
+	q := strings.ToLower(strings.TrimSpace(in.Q))
+	called, err := s.called(ctx, scope, kinds, q)
+	if err != nil {
+		return nil, err
+	}
+	limit := min(in.Limit, mostMatches)
+	out := searched{Matches: []match{}, Complete: true}
+	if err := s.searchExecutions(ctx, scope, q, &out); err != nil {
+		return nil, err
+	}
+	for judged := 0; len(called) > 0 && out.Complete; judged += limit {
+		if len(out.Matches) > limit || judged >= mostJudged {
+			out.Complete = false
+			break
+		}
+		part := called[:min(limit, len(called))]
+		called = called[len(part):]
+		if err := s.seen(ctx, part, &out); err != nil {
+			return nil, err
 		}
 	}
-	slices.SortStableFunc(out.Matches, func(a, b match) int {
-		return cmp.Or(-exactly(a, q)+exactly(b, q), cmp.Compare(a.ID, b.ID))
-	})
-	if most := min(in.Limit, mostMatches); len(out.Matches) > most {
-		out.Matches, out.Complete = out.Matches[:most], false
+	if len(out.Matches) > limit {
+		out.Matches, out.Complete = out.Matches[:limit], false
 	}
 	return &struct{ Body searched }{out}, nil
 }
 
-func exactly(m match, q string) int {
-	if strings.EqualFold(m.ID, q) {
+// called are what entities are called in a scope and around it that begins with a text
+// of small letters: those first whose identifier it is, then by identifier, and then
+// what is nearest.
+func (s *steering) called(ctx context.Context, scope ref.Scope, kinds []ref.Kind, q string) ([]store.EntityName, error) {
+	type list struct {
+		at   ref.Scope
+		kind ref.Kind
+	}
+	var lists []list
+	for _, kind := range kinds {
+		for _, at := range slices.Backward(scope.Around()) {
+			if ref.Home(kind, at) == at { // others are looked for where they live
+				lists = append(lists, list{at, kind})
+			}
+		}
+	}
+	found := make([][]store.EntityName, len(lists))
+	g, ctx := errgroup.WithContext(ctx)
+	g.SetLimit(6) // as many as there are kinds: each of them is a query or two
+	for i, l := range lists {
+		g.Go(func() error {
+			names, err := s.Store.Names(ctx, l.at, l.kind)
+			found[i] = slices.DeleteFunc(names, func(n store.EntityName) bool { return !begins(n, q) })
+			return err
+		})
+	}
+	if err := g.Wait(); err != nil {
+		return nil, err
+	}
+	all := slices.Concat(found...)
+	slices.SortStableFunc(all, func(a, b store.EntityName) int {
+		return cmp.Or(-exactly(a, q)+exactly(b, q), cmp.Compare(a.Key.ID, b.Key.ID))
+	})
+	return all, nil
+}
+
+func exactly(n store.EntityName, q string) int {
+	if strings.EqualFold(n.Key.ID, q) {
 		return 1
 	}
 	return 0
 }
 
-func (s *steering) searchKind(ctx context.Context, scope ref.Scope, kind ref.Kind, q string, out *searched) error {
-	if ref.Home(kind, scope) != scope {
-		return nil // those are looked for where they live
+// begins says whether an entity's identifier, its name or a word of that begins
+// with a text of small letters.
+func begins(n store.EntityName, q string) bool {
+	name := strings.ToLower(n.Name)
+	return strings.HasPrefix(strings.ToLower(n.Key.ID), q) || strings.HasPrefix(name, q) ||
+		slices.ContainsFunc(strings.Fields(name), func(word string) bool { return strings.HasPrefix(word, q) })
+}
+
+// seen tells of some entities, in their order, those that the caller may see.
+func (s *steering) seen(ctx context.Context, names []store.EntityName, out *searched) error {
+	keys := make([]store.EntityKey, len(names))
+	for i, n := range names {
+		keys[i] = n.Key
 	}
-	list, next, err := s.Store.ListEntities(ctx, scope, kind, "", store.Page{Limit: mostSearched})
+	list, err := s.Store.EntitiesAt(ctx, keys)
 	if err != nil {
 		return err
 	}
-	out.Complete = out.Complete && next == ""
-	list = slices.DeleteFunc(list, func(e store.Entity) bool { return !begins(e, q) })
-	seen, err := grants.Sees(ctx, asker(ctx), action.EntityView, list, func(e store.Entity) right.Resource {
+	slices.SortFunc(list, func(a, b store.Entity) int {
+		return cmp.Compare(slices.Index(keys, a.Key), slices.Index(keys, b.Key))
+	})
+	list, err = grants.Sees(ctx, asker(ctx), action.EntityView, list, func(e store.Entity) right.Resource {
 		on := grants.Resource(e.Key)
-		if ref.Parent(kind) == "" {
-			on.Attribute = grants.AttributesOf(kind, e.YAML)
+		if ref.Parent(e.Key.Kind) == "" {
+			on.Attribute = grants.AttributesOf(e.Key.Kind, e.YAML)
 		}
 		return on
 	})
-	for _, e := range seen {
+	for _, e := range list {
 		out.Matches = append(out.Matches, match{EntityKey: keyOf(e.Key), Name: e.Name})
 	}
 	return err
-}
-
-// begins says whether an entity's identifier, its name or a word of that begins
-// with a text of small letters.
-func begins(e store.Entity, q string) bool {
-	name := strings.ToLower(e.Name)
-	return strings.HasPrefix(strings.ToLower(e.Key.ID), q) || strings.HasPrefix(name, q) ||
-		slices.ContainsFunc(strings.Fields(name), func(word string) bool { return strings.HasPrefix(word, q) })
 }
 
 // searchExecutions finds the execution that PIPELINE#NUMBER names.
@@ -135,22 +186,18 @@ func (s *steering) searchExecutions(ctx context.Context, scope ref.Scope, q stri
 	if !ok || err != nil || scope.Project == "" {
 		return nil // it isn't one
 	}
-	all, next, err := s.Store.ListEntities(ctx, scope, ref.Pipeline, "", store.Page{Limit: mostSearched})
+	names, err := s.Store.Names(ctx, scope, ref.Pipeline)
 	if err != nil {
 		return err
 	}
-	out.Complete = out.Complete && next == ""
-	at := slices.IndexFunc(all, func(e store.Entity) bool { return strings.EqualFold(e.Key.ID, strings.TrimSpace(pipeline)) })
+	at := slices.IndexFunc(names, func(n store.EntityName) bool { return strings.EqualFold(n.Key.ID, strings.TrimSpace(pipeline)) })
 	if at < 0 {
 		return nil
 	}
-	list, next, err := s.Store.ListExecutions(ctx, store.ExecutionFilter{Scope: scope, Pipeline: all[at].Key.ID}, store.Page{Limit: mostSearched})
+	list, err := numbered(ctx, s.Store, store.ExecutionFilter{Scope: scope, Pipeline: names[at].Key.ID}, sequence)
 	if err != nil {
 		return err
 	}
-	oldest := next == "" || len(list) > 0 && list[len(list)-1].Sequence <= sequence
-	out.Complete = out.Complete && oldest
-	list = slices.DeleteFunc(list, func(e store.Execution) bool { return e.Sequence != sequence })
 	if list, err = grants.Sees(ctx, asker(ctx), action.ExecutionView, list, live.Resource); err != nil {
 		return err
 	}
@@ -160,4 +207,53 @@ func (s *steering) searchExecutions(ctx context.Context, scope ref.Scope, q stri
 		})
 	}
 	return nil
+}
+
+// numbered finds the execution of a pipeline that has a number, none if there is none.
+// Lists go by time, and numbers nearly so: it halves the time in which it began until
+// that is near, and looks there.
+func numbered(ctx context.Context, executions store.Executions, f store.ExecutionFilter, sequence int64) ([]store.Execution, error) {
+	newest := func(before time.Time) ([]store.Execution, error) {
+		f.Before = before
+		list, _, err := executions.ListExecutions(ctx, f, store.Page{Limit: 1})
+		return list, err
+	}
+	last, err := newest(time.Time{})
+	if err != nil || len(last) == 0 || last[0].Sequence < sequence {
+		return nil, err
+	}
+	late, after := last[0], time.Time{} // it began by late, or a little later, and since after
+	for step := time.Hour; late.Sequence-sequence > numbersApart; {
+		middle := late.StartedAt.Add(-step)
+		if !after.IsZero() {
+			if late.StartedAt.Sub(after) <= time.Millisecond {
+				break // that many began at once
+			}
+			middle = after.Add(late.StartedAt.Sub(after) / 2)
+		}
+		step *= 2
+		one, err := newest(middle)
+		switch {
+		case err != nil:
+			return nil, err
+		case len(one) == 0 || one[0].Sequence < sequence:
+			after = middle
+		default:
+			late = one[0]
+		}
+	}
+	f.Before = late.StartedAt.Add(time.Millisecond)
+	for page := (store.Page{Limit: 2 * numbersApart}); ; {
+		list, next, err := executions.ListExecutions(ctx, f, page)
+		if err != nil {
+			return nil, err
+		}
+		if at := slices.IndexFunc(list, func(e store.Execution) bool { return e.Sequence == sequence }); at >= 0 {
+			return list[at : at+1], nil
+		}
+		if next == "" || list[len(list)-1].Sequence < sequence-numbersApart {
+			return nil, nil
+		}
+		page.Token = next
+	}
 }

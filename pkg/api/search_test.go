@@ -80,18 +80,59 @@ func TestSearching(t *testing.T) {
 	s.ask("GET", "/v1/search"+scope, "").problem(400)
 }
 
-// Of a long list the first part is looked at, and the answer says so.
-func TestASearchIsBounded(t *testing.T) {
+// Of a long list nothing is missed, and of what is found more than is told is said.
+func TestASearchLooksAtAll(t *testing.T) {
 	t.Parallel()
 	s := setup(t)
 	for i := range 201 {
-		s.save(fmt.Sprintf("environment: {name: e%03d, identifier: e%03d, type: PreProduction}\n", i, i))
+		s.save(fmt.Sprintf("environment: {name: Zone %d, identifier: e%03d, type: PreProduction}\n", i, i))
 	}
-	for q, want := range map[string]int{"e199": 1, "e200": 0} {
+	for q, want := range map[string]struct {
+		matches  int
+		first    string
+		complete bool
+	}{"e200": {1, "e200", true}, "200": {1, "e200", true}, "zone": {20, "e000", false}, "e2": {1, "e200", true}, "e201": {0, "", true}} {
 		var got searched
 		s.ask("GET", "/v1/search"+scope+"&q="+q, "").want(200, &got)
-		if len(got.Matches) != want || got.Complete {
-			t.Errorf("%s: %d matches, complete %t; want %d of those that were looked at", q, len(got.Matches), got.Complete, want)
+		if len(got.Matches) != want.matches || got.Complete != want.complete || want.matches > 0 && got.Matches[0].ID != want.first {
+			t.Errorf("%s: %+v; want %+v", q, got, want)
+		}
+	}
+}
+
+// An execution is found by its number however many came after it, whenever they began.
+func TestSearchingAnExecutionAmongMany(t *testing.T) {
+	t.Parallel()
+	s := setup(t)
+	s.save(environment)
+	s.save(pipeline)
+	web := ref.Scope{Account: "default", Org: "default", Project: "web"}
+	const n = 1200
+	began := time.Unix(1_800_000_000, 0)
+	for i := range n {
+		switch {
+		case i >= 600 && i < 900: // at once
+		case i%7 == 3:
+			began = began.Add(-5 * time.Second) // another host's clock
+		default:
+			began = began.Add(time.Duration(1+i%50) * time.Minute)
+		}
+		x := store.Execution{ID: fmt.Sprintf("x%04d", i+1), Scope: web, Pipeline: "hello", Name: "hello", PlanHash: "h", Status: plan.Success, StartedAt: began}
+		if _, err := s.store.CreateExecution(t.Context(), x, []byte("{}"), audit.Record{Scope: web}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	for _, number := range []int{1, 2, 3, 4, 5, 150, 599, 901, 1000, 1099, 1100, 1101, 1199, n, n + 1} {
+		var got searched
+		s.ask("GET", fmt.Sprintf("/v1/search%s&q=HELLO%%23%d", scope, number), "").want(200, &got)
+		if number > n {
+			if len(got.Matches) != 0 {
+				t.Errorf("#%d: %+v; want nothing", number, got)
+			}
+			continue
+		}
+		if len(got.Matches) != 1 || got.Matches[0].Execution != fmt.Sprintf("x%04d", number) {
+			t.Errorf("#%d: %+v", number, got)
 		}
 	}
 }

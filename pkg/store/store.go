@@ -397,6 +397,7 @@ type ExecutionFilter struct {
 	Scope    ref.Scope
 	Pipeline string        // "" means all of the scope
 	Since    time.Time     // those that began then or later; zero means all
+	Before   time.Time     // those that began earlier; zero means all
 	Statuses []plan.Status // those of which Shown is one of these; none means all
 }
 

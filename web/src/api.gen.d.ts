@@ -5560,7 +5560,7 @@ export interface components {
             sha256?: string;
         };
         Searched: {
-            /** @description false: there is more than was looked at, or than is told */
+            /** @description false: there is more than is told */
             complete: boolean;
             /** @description Those whose identifier is what was searched for come first, then by identifier */
             matches: components["schemas"]["Match"][];

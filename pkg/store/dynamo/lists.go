@@ -33,6 +33,9 @@ func (s executions) ListExecutions(ctx context.Context, f store.ExecutionFilter,
 	if err != nil {
 		return nil, "", err
 	}
+	if after == "" && !f.Before.IsZero() {
+		after = momentText(f.Before, "")
+	}
 	limit := bounded(page.Limit)
 	if len(f.Statuses) == 0 {
 		return s.executionsBefore(ctx, f, after, limit)

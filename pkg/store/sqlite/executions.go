@@ -174,6 +174,9 @@ func (s executions) ListExecutions(ctx context.Context, f store.ExecutionFilter,
 	}
 	place := func(e store.Execution) moment { return momentOf(e.StartedAt, e.ID) }
 	return byTime(ctx, s.db, page, newest, place, func(tx *sqlitedb.Tx, beyond moment, limit int) ([]store.Execution, error) {
+		if !f.Before.IsZero() && millis(f.Before) < beyond.at {
+			beyond = moment{at: millis(f.Before)}
+		}
 		return rows(tx, scanExecution, query, append(args, beyond.at, beyond.id, millis(f.Since), statuses, statuses, limit)...)
 	})
 }

@@ -28,6 +28,7 @@ func executionCases() []testCase {
 		{"a pause is taken back, an abort never is", pauseInterrupt},
 		{"an ended execution can't be interrupted", interruptEnded},
 		{"an interrupt makes commits of the version before stale", interruptThenCommit},
+		{"lists end before a time", listBefore},
 		{"a preview is on no list and takes no number", previewUnlisted},
 		{"lists go newest first and page", listExecutions},
 		{"a list by status and time has just those", executionsFiltered},
@@ -288,6 +289,34 @@ func executionsFiltered(b *bench) {
 				got = append(got, strings.TrimPrefix(e.ID, b.id("")))
 			}
 			same(b, fmt.Sprintf("those %v since %s by %d", c.statuses, c.since, limit), c.want, got)
+		}
+	}
+}
+
+func listBefore(b *bench) {
+	for i := range 5 {
+		e := b.execution(fmt.Sprintf("x%d", i))
+		e.StartedAt = at(100 * (i / 2 * 2)) // two at once
+		b.create(e)
+	}
+	for _, c := range []struct {
+		before, since time.Time
+		want          []string
+	}{
+		{at(0), time.Time{}, nil},
+		{at(1), time.Time{}, []string{"x1", "x0"}},
+		{at(200), time.Time{}, []string{"x1", "x0"}},
+		{at(201), time.Time{}, []string{"x3", "x2", "x1", "x0"}},
+		{at(5000), at(200), []string{"x4", "x3", "x2"}},
+	} {
+		for _, limit := range []int{1, 3, 50} {
+			var got []string
+			for _, e := range everyPage(b, limit, func(p store.Page) ([]store.Execution, string, error) {
+				return b.Store.ListExecutions(b.ctx(), store.ExecutionFilter{Scope: b.scope(), Since: c.since, Before: c.before}, p)
+			}) {
+				got = append(got, strings.TrimPrefix(e.ID, b.id("")))
+			}
+			same(b, fmt.Sprintf("those before %s since %s by %d", c.before, c.since, limit), c.want, got)
 		}
 	}
 }

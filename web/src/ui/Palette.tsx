@@ -96,7 +96,7 @@ export function Palette({ scope, pages, close }: Props) {
         </div>
         <p className="faint" role="status">
           {q !== "" && settled === q && !isFetching && places.length === 0 && `Nothing begins with ${q}.`}
-          {q !== "" && data && !data.complete && "There may be more than is found here; lists have all."}
+          {q !== "" && data && !data.complete && "More begins with it than is shown here; type more of it."}
         </p>
         {error && <ProblemCard problem={error} />}
       </div>
