@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"context"
 	"encoding/json"
+	"math"
 	"slices"
 	"time"
 
@@ -27,7 +28,7 @@ type Log struct {
 	Attempt  int       `json:"attempt" doc:"The attempt that the lines are of"`
 	Attempts int       `json:"attempts" doc:"How many attempts there are by now"`
 	Lines    []LogLine `json:"lines" nullable:"false"`
-	First    int       `json:"first,omitempty" doc:"The number of the first line, from 1; with tail alone"`
+	First    int       `json:"first,omitempty" doc:"With tail: the number of the first line, from 1, if all lines before it were looked at; none: it isn't known, for there are more before these"`
 	Next     int64     `json:"next" doc:"Where the next part begins"`
 	Ended    bool      `json:"ended" doc:"Nothing will follow"`
 }
@@ -41,30 +42,33 @@ const (
 	logBytes = 2 << 20
 	// logRead is how many chunks are read at once: they have 256 KiB each at most.
 	logRead = 16
+	// endRead is how many chunks at a log's end are read at once: mostly one has the lines.
+	endRead = 4
 )
 
 // ofLog says which part of a log is wanted.
 type ofLog struct {
 	attempt, tail int
-	from          int64
+	from, to      int64
 }
 
 func (s *steering) readLog(ctx context.Context, in *struct {
 	OfNode
 	Attempt int   `query:"attempt" minimum:"0" doc:"1 is the first; none means the latest"`
 	From    int64 `query:"from" minimum:"0" doc:"next of the part before; none for the beginning"`
+	To      int64 `query:"to" minimum:"0" doc:"End before this: next of another part; none for the end"`
 	Tail    int   `query:"tail" minimum:"0" maximum:"1000" doc:"So many lines at the end instead, of 2 MiB at most; what is written later begins at next"`
 	Wait    int   `query:"wait" minimum:"0" maximum:"60" doc:"Wait so many seconds for lines, unless the log has ended"`
 }) (*struct{ Body Log }, error) {
-	if in.Tail > 0 && in.From > 0 {
-		return nil, invalid("tail and from are both given; a part of a log begins somewhere, or it is the end")
+	if in.Tail > 0 && (in.From > 0 || in.To > 0) {
+		return nil, invalid("tail and from or to are both given; a part of a log begins somewhere, or it is the end")
 	}
 	changed, stop := s.Feed.Follow(in.ID)
 	defer stop()
 	deadline := time.NewTimer(time.Duration(in.Wait) * time.Second)
 	defer deadline.Stop()
 	for waiting := in.Wait > 0; ; {
-		log, err := s.logNow(ctx, in.OfNode, ofLog{in.Attempt, in.Tail, in.From})
+		log, err := s.logNow(ctx, in.OfNode, ofLog{in.Attempt, in.Tail, in.From, in.To})
 		if err != nil || !waiting || log.Ended || len(log.Lines) > 0 {
 			return &struct{ Body Log }{log}, err
 		}
@@ -99,7 +103,9 @@ func (s *steering) logOf(ctx context.Context, id string, n *execution.TreeNode, 
 		attempt = max(n.Attempt, 1)
 	}
 	out := Log{Node: string(n.ID), Attempt: attempt, Attempts: n.Attempt, Lines: []LogLine{}, Next: wanted.from}
-	read := s.logPart
+	read := func(ctx context.Context, stream string, out *Log) (bool, error) {
+		return s.logPart(ctx, stream, wanted.to, out)
+	}
 	if wanted.tail > 0 {
 		out.Next = 0
 		read = func(ctx context.Context, stream string, out *Log) (bool, error) {
@@ -111,9 +117,9 @@ func (s *steering) logOf(ctx context.Context, id string, n *execution.TreeNode, 
 	return out, err
 }
 
-// logPart reads what an answer has room for, from its next on. all: nothing is
-// left of what there is.
-func (s *steering) logPart(ctx context.Context, stream string, out *Log) (all bool, err error) {
+// logPart reads what an answer has room for, from its next on and before a number, if
+// one is given. all: nothing is left of what there is.
+func (s *steering) logPart(ctx context.Context, stream string, to int64, out *Log) (all bool, err error) {
 	read, size := 0, 0
 	for more := true; more; {
 		chunks, err := s.Store.ReadLog(ctx, stream, out.Next, logRead)
@@ -121,7 +127,7 @@ func (s *steering) logPart(ctx context.Context, stream string, out *Log) (all bo
 			return false, err
 		}
 		for _, c := range chunks {
-			if read, size = read+1, size+len(c.Data); size > logBytes && read > 1 || read > logChunks {
+			if read, size = read+1, size+len(c.Data); size > logBytes && read > 1 || read > logChunks || to > 0 && c.Number >= to {
 				return false, nil
 			}
 			out.Lines = append(out.Lines, linesOf(c)...)
@@ -132,34 +138,37 @@ func (s *steering) logPart(ctx context.Context, stream string, out *Log) (all bo
 	return true, nil
 }
 
-// logTail reads a log's last lines. The chunks before them are read, too, for
-// their lines to be counted, but not their lines.
+// logTail reads a log's last lines, from its end backwards, and no chunk before those
+// that have them: what number they have is known only if that is all there is.
 func (s *steering) logTail(ctx context.Context, stream string, tail int, out *Log) error {
-	var last []store.LogChunk // with enough lines, if there are, and no more chunks than that takes
-	var lines []int           // of each
-	total, kept, size := 0, 0, 0
+	var last []store.LogChunk // the last one first
+	kept, size, before := 0, 0, int64(math.MaxInt64)
 	for more := true; more; {
-		chunks, err := s.Store.ReadLog(ctx, stream, out.Next, logRead)
+		chunks, err := s.Store.LogEnd(ctx, stream, before, endRead)
 		if err != nil {
 			return err
 		}
-		for _, c := range chunks {
-			n := linesIn(c)
-			last, lines = append(last, c), append(lines, n)
-			total, kept, size = total+n, kept+n, size+len(c.Data)
-			for len(last) > 1 && (kept-lines[0] >= tail || size > logBytes) {
-				kept, size = kept-lines[0], size-len(last[0].Data)
-				last, lines = slices.Delete(last, 0, 1), lines[1:]
-			}
-			out.Next = c.Number + 1
+		if before == math.MaxInt64 && len(chunks) > 0 {
+			out.Next = chunks[0].Number + 1
 		}
-		more = len(chunks) == logRead
+		for _, c := range chunks {
+			if size += len(c.Data); kept >= tail || size > logBytes && len(last) > 0 {
+				before = -1
+				break
+			}
+			last, kept, before = append(last, c), kept+linesIn(c), c.Number
+		}
+		if more = before >= 0 && len(chunks) == endRead; more && kept >= tail {
+			more, before = false, -1
+		}
 	}
-	for _, c := range last {
+	for _, c := range slices.Backward(last) {
 		out.Lines = append(out.Lines, linesOf(c)...)
 	}
 	out.Lines = out.Lines[max(0, len(out.Lines)-tail):]
-	out.First = total - len(out.Lines) + 1
+	if before >= 0 {
+		out.First = kept - len(out.Lines) + 1
+	}
 	return nil
 }
 

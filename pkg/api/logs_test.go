@@ -86,7 +86,8 @@ func logsOf(t *testing.T) *sqlite.Store {
 }
 
 // The end of a log has as many lines as are wanted, or as there are, and their
-// numbers; what is written later begins where it ends.
+// numbers if that is all there is; what is written later begins where it ends, and
+// what is before it is read up to there.
 func TestTheEndOfALog(t *testing.T) {
 	t.Parallel()
 	kept := logsOf(t)
@@ -103,11 +104,11 @@ func TestTheEndOfALog(t *testing.T) {
 		"over two chunks":         {[]int{5, 2}, 20, 3, plan.Success, Log{First: 5, Next: 2, Ended: true}, 3},
 		"more than there are":     {[]int{5, 2}, 20, 100, plan.Success, Log{First: 1, Next: 2, Ended: true}, 7},
 		"all":                     {[]int{5, 2}, 20, 7, plan.Success, Log{First: 1, Next: 2, Ended: true}, 7},
-		"while it is written":     {[]int{5, 2}, 20, 1, plan.Running, Log{First: 7, Next: 2}, 1},
+		"while it is written":     {[]int{5, 2}, 20, 1, plan.Running, Log{Next: 2}, 1},
 		"none":                    {nil, 20, 10, plan.Running, Log{First: 1}, 0},
-		"after many chunks":       {slices.Repeat([]int{2}, 3*logRead+1), 20, 3, plan.Success, Log{First: 2*(3*logRead+1) - 2, Next: 3*logRead + 1, Ended: true}, 3},
-		"as much as has room":     {slices.Repeat([]int{1}, 16), logBytes / 8, 20, plan.Success, Log{First: 9, Next: 16, Ended: true}, 8},
-		"one line with no room":   {[]int{1, 1}, logBytes + 1, 2, plan.Success, Log{First: 2, Next: 2, Ended: true}, 1},
+		"after many chunks":       {slices.Repeat([]int{2}, 3*logRead+1), 20, 3, plan.Success, Log{Next: 3*logRead + 1, Ended: true}, 3},
+		"as much as has room":     {slices.Repeat([]int{1}, 16), logBytes / 8, 20, plan.Success, Log{Next: 16, Ended: true}, 8},
+		"one line with no room":   {[]int{1, 1}, logBytes + 1, 2, plan.Success, Log{Next: 2, Ended: true}, 1},
 		"chunks without any line": {[]int{3, 0, 0}, 20, 2, plan.Success, Log{First: 2, Next: 3, Ended: true}, 2},
 	} {
 		n := &execution.TreeNode{ID: plan.NodeID(name), Attempt: 1, Status: c.status}
@@ -125,6 +126,13 @@ func TestTheEndOfALog(t *testing.T) {
 		got.Node, got.Attempt, got.Attempts, got.Lines = "", 0, 0, nil
 		if diff := cmp.Diff(c.want, got); diff != "" {
 			t.Errorf("%s (-want +got):\n%s", name, diff)
+		}
+	}
+	n := &execution.TreeNode{ID: "over two chunks", Attempt: 1, Status: plan.Success}
+	for to, want := range map[int64]Log{1: {Next: 1}, 2: {Next: 2, Ended: true}} {
+		got, err := s.logOf(t.Context(), "x1", n, ofLog{to: to})
+		if lines := map[int64]int{1: 5, 2: 7}[to]; err != nil || len(got.Lines) != lines || got.Next != want.Next || got.Ended != want.Ended {
+			t.Errorf("up to %d: %d lines, next %d, ended %t, %v; want %d lines and %+v", to, len(got.Lines), got.Next, got.Ended, err, lines, want)
 		}
 	}
 }

@@ -775,6 +775,8 @@ type Logs interface {
 	AppendLog(ctx context.Context, most int64, chunks ...LogChunk) error
 	// ReadLog reads chunks from a number on. AP-31
 	ReadLog(ctx context.Context, stream string, from int64, limit int) ([]LogChunk, error)
+	// LogEnd reads the last chunks before a number, the last one first. AP-104
+	LogEnd(ctx context.Context, stream string, before int64, limit int) ([]LogChunk, error)
 }
 
 // Audits reads the audit trail; records are appended by the changes themselves.

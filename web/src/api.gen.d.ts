@@ -4799,7 +4799,7 @@ export interface components {
             ended: boolean;
             /**
              * Format: int64
-             * @description The number of the first line, from 1; with tail alone
+             * @description With tail: the number of the first line, from 1, if all lines before it were looked at; none: it isn't known, for there are more before these
              */
             first?: number;
             lines: components["schemas"]["LogLine"][];
@@ -8898,6 +8898,8 @@ export interface operations {
                 attempt?: number;
                 /** @description next of the part before; none for the beginning */
                 from?: number;
+                /** @description End before this: next of another part; none for the end */
+                to?: number;
                 /** @description So many lines at the end instead, of 2 MiB at most; what is written later begins at next */
                 tail?: number;
                 /** @description Wait so many seconds for lines, unless the log has ended */

@@ -62,9 +62,20 @@ func (s logs) grow(ctx context.Context, most int64, chunks []store.LogChunk) err
 
 // ReadLog reads a stream's chunks from a number on.
 func (s logs) ReadLog(ctx context.Context, stream string, from int64, limit int) ([]store.LogChunk, error) {
-	found, err := s.table.query(ctx, query{
+	return s.chunks(ctx, stream, query{
 		pk: logPK(stream), sk: "sk >= :from", values: item{":from": str(numberText(from))}, limit: bounded(limit),
 	})
+}
+
+// LogEnd reads a stream's last chunks before a number, the last one first.
+func (s logs) LogEnd(ctx context.Context, stream string, before int64, limit int) ([]store.LogChunk, error) {
+	return s.chunks(ctx, stream, query{
+		pk: logPK(stream), sk: "sk < :before", values: item{":before": str(numberText(before))}, limit: bounded(limit), backwards: true,
+	})
+}
+
+func (s logs) chunks(ctx context.Context, stream string, q query) ([]store.LogChunk, error) {
+	found, err := s.table.query(ctx, q)
 	if err != nil {
 		return nil, err
 	}

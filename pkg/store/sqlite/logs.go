@@ -46,10 +46,19 @@ func grow(tx *sqlitedb.Tx, stream string, size int, most int64) error {
 
 // ReadLog reads a stream's chunks from a number on.
 func (s logs) ReadLog(ctx context.Context, stream string, from int64, limit int) ([]store.LogChunk, error) {
+	return s.chunks(ctx, `number >= ? ORDER BY number`, stream, from, limit)
+}
+
+// LogEnd reads a stream's last chunks before a number, the last one first.
+func (s logs) LogEnd(ctx context.Context, stream string, before int64, limit int) ([]store.LogChunk, error) {
+	return s.chunks(ctx, `number < ? ORDER BY number DESC`, stream, before, limit)
+}
+
+func (s logs) chunks(ctx context.Context, where, stream string, number int64, limit int) ([]store.LogChunk, error) {
 	return read(ctx, s.db, func(tx *sqlitedb.Tx) ([]store.LogChunk, error) {
 		return rows(tx, func(row scanner) (store.LogChunk, error) {
 			c := store.LogChunk{Stream: stream}
 			return c, row.Scan(&c.Number, &c.Data)
-		}, `SELECT number, data FROM log_chunk WHERE stream = ? AND number >= ? ORDER BY number LIMIT ?`, stream, from, bounded(limit))
+		}, `SELECT number, data FROM log_chunk WHERE stream = ? AND `+where+` LIMIT ?`, stream, number, bounded(limit))
 	})
 }

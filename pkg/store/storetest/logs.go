@@ -3,6 +3,7 @@ package storetest
 import (
 	"bytes"
 	"fmt"
+	"math"
 	"strings"
 
 	"github.com/slipway-cd/slipway/pkg/fault"
@@ -12,6 +13,7 @@ import (
 func logCases() []testCase {
 	return []testCase{
 		{"chunks are read in order from a number on", readLog},
+		{"the end is read backwards from a number", readLogEnd},
 		{"a number that is there stays as it is", appendLogAgain},
 		{"a chunk of usual size is kept byte for byte", logBytes},
 		{"a log has as many bytes as it may have", logBound},
@@ -46,6 +48,29 @@ func readLog(b *bench) {
 	none, err := b.Store.ReadLog(b.ctx(), b.id("none"), 0, 10)
 	b.ok(err)
 	same(b, "a stream that isn't there", nil, none)
+}
+
+func readLogEnd(b *bench) {
+	for _, n := range []int{2, 0, 1, 10, 100} {
+		b.ok(b.Store.AppendLog(b.ctx(), 1<<20, b.chunk(n, fmt.Sprint(n))))
+	}
+	other := b.chunk(3, "other")
+	other.Stream = b.id("x1/a/10")
+	b.ok(b.Store.AppendLog(b.ctx(), 1<<20, other))
+	for _, c := range []struct {
+		before int64
+		limit  int
+		want   []store.LogChunk
+	}{
+		{math.MaxInt64, 2, []store.LogChunk{b.chunk(100, "100"), b.chunk(10, "10")}},
+		{10, 2, []store.LogChunk{b.chunk(2, "2"), b.chunk(1, "1")}},
+		{1, 5, []store.LogChunk{b.chunk(0, "0")}},
+		{0, 5, nil},
+	} {
+		got, err := b.Store.LogEnd(b.ctx(), b.id("x1/a/1"), c.before, c.limit)
+		b.ok(err)
+		same(b, fmt.Sprintf("the last %d before %d", c.limit, c.before), c.want, got)
+	}
 }
 
 func appendLogAgain(b *bench) {

@@ -10,8 +10,10 @@ const tail = 500;
 
 export interface LogState {
   lines: LogLine[];
-  /** how many lines before these aren't kept */
+  /** how many lines before these aren't kept; below 0: it isn't known yet, and lines are counted from their end */
   dropped: number;
+  /** how many lines there are before those that were shown first */
+  before: number;
   attempt: number;
   attempts: number;
   ended: boolean;
@@ -24,6 +26,7 @@ export interface LogState {
 const nothing: LogState = {
   lines: [],
   dropped: 0,
+  before: 0,
   attempt: 0,
   attempts: 0,
   ended: false,
@@ -38,6 +41,7 @@ export function joined(s: LogState, next: Log): LogState {
   return {
     lines: over ? all.slice(over) : all,
     dropped: s.dropped + over,
+    before: s.before,
     attempt: next.attempt,
     attempts: next.attempts,
     ended: next.ended,
@@ -72,7 +76,7 @@ class Reader {
     for (const w of this.watchers) w();
   }
 
-  private ask(query: { from: number; wait?: number } | { tail: number }): Promise<Log> {
+  private ask(query: { from: number; wait?: number; to?: number } | { tail: number }): Promise<Log> {
     return call<Log>(this.path, { query: { attempt: this.attempt, ...query }, signal: this.abort.signal });
   }
 
@@ -111,18 +115,21 @@ class Reader {
    * before them are read. */
   private async whole(): Promise<number> {
     const end = await this.ask({ tail });
-    const before = (end.first ?? 1) - 1;
-    this.set({ ...joined(nothing, end), dropped: before, loaded: true, reading: before > 0 });
-    if (before === 0) return end.next;
+    if (end.first === 1) {
+      this.set({ ...joined(nothing, end), loaded: true });
+      return end.next;
+    }
+    const shown = end.lines.length;
+    this.set({ ...joined(nothing, end), dropped: -shown, loaded: true, reading: true });
     let all = nothing;
     let from = 0;
     while (from < end.next) {
-      const next = await this.ask({ from });
+      const next = await this.ask({ from, to: end.next });
       if (next.next === from) break; // nothing that it could go on with
       from = next.next;
       all = joined(all, next);
     }
-    this.set({ ...all, loaded: true });
+    this.set({ ...all, before: all.dropped + all.lines.length - shown, loaded: true });
     return from;
   }
 }

@@ -64,7 +64,7 @@ test("a browser keeps the last lines of a log, and knows how many it doesn't", (
     ended: false,
   });
   let log = joined(
-    { lines: [], dropped: 0, attempt: 0, attempts: 0, ended: false, loaded: false, reading: false },
+    { lines: [], dropped: 0, before: 0, attempt: 0, attempts: 0, ended: false, loaded: false, reading: false },
     part(Array.from({ length: mostLines }, (_, i) => line(String(i)))),
   );
   expect(log).toMatchObject({ dropped: 0, loaded: false });

@@ -48,7 +48,7 @@ export function LogView({ execution, node, selection, select }: Props) {
     estimateSize: () => lineHeight,
     overscan: 30,
   });
-  const digits = String(log.dropped + log.lines.length).length;
+  const digits = log.dropped < 0 ? 5 : String(log.dropped + log.lines.length).length;
   const start = node.startedAt ? Date.parse(node.startedAt) : (log.lines[0]?.t ?? 0);
 
   // A line of the address, or the first error of a step that failed, is where one begins; else the end.
@@ -71,8 +71,10 @@ export function LogView({ execution, node, selection, select }: Props) {
   useLayoutEffect(() => {
     const before = shown.current;
     shown.current = { dropped: log.dropped, items };
-    if (mode !== "stay" || log.dropped >= before.dropped || !pane.current) return;
-    const more = rowOf(items, before.dropped + 1) - rowOf(before.items, before.dropped + 1);
+    const counted = before.dropped < 0 && log.dropped >= 0; // from the end until now
+    if (counted) setSeen((n) => n + log.before - before.dropped);
+    if (mode !== "stay" || !counted || !pane.current) return;
+    const more = rowOf(items, log.before + 1) - rowOf(before.items, before.dropped + 1);
     virtual.scrollToOffset(pane.current.scrollTop + more * lineHeight);
   }, [items]);
 
@@ -171,7 +173,10 @@ export function LogView({ execution, node, selection, select }: Props) {
         aria-label="Log"
         tabIndex={0}
         className={wrap ? "lines wrap" : "lines"}
-        onWheel={() => requestAnimationFrame(turned)}
+        onWheel={(e) => {
+          if (e.deltaY < 0 && mode === "follow" && e.currentTarget.scrollTop > 0) stay();
+          else requestAnimationFrame(turned);
+        }}
         onKeyUp={turned}
         onPointerUp={turned}
         onTouchEnd={turned}
@@ -282,19 +287,23 @@ const Line = memo(function Line({ line, number, digits, time, marked, hit, mark 
   const parts = spans(cut ? line.m.slice(0, longest) : line.m);
   return (
     <span className={`${line.l === "ERROR" ? "error" : ""}${marked ? " marked" : ""}${hit ? " hit" : ""}`}>
-      <a
-        href={`?line=${number}`}
-        className="number"
-        aria-label={`Line ${number}`}
-        tabIndex={-1}
-        style={{ minWidth: `${digits + 1}ch` }}
-        onClick={(e) => {
-          e.preventDefault();
-          mark(number);
-        }}
-      >
-        {number}
-      </a>
+      {number > 0 ? (
+        <a
+          href={`?line=${number}`}
+          className="number"
+          aria-label={`Line ${number}`}
+          tabIndex={-1}
+          style={{ minWidth: `${digits + 1}ch` }}
+          onClick={(e) => {
+            e.preventDefault();
+            mark(number);
+          }}
+        >
+          {number}
+        </a>
+      ) : (
+        <span className="number" style={{ minWidth: `${digits + 1}ch` }} /> // until those before it are counted
+      )}
       {time && <span className="when">{time} </span>}
       {line.l === "ERROR" && <span className="sr">Error: </span>}
       {parts.map((s, i) => (
