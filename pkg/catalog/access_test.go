@@ -113,3 +113,49 @@ func TestNoDirectoryIsSavedWhereNoneCanBeAsked(t *testing.T) {
 		}
 	}
 }
+
+// No two users have one mail address, however they come: alone, in a set, or both at once.
+func TestAMailAddressIsOneUsers(t *testing.T) {
+	t.Parallel()
+	account, by := ref.Scope{Account: "acme"}, audit.Author{Actor: "me"}
+	draft := func(doc string) catalog.Draft {
+		return catalog.Draft{File: "it.yaml", Scope: account, YAML: []byte(doc), Version: catalog.AnyVersion}
+	}
+	const ann, bo = "user: {identifier: ann, name: Ann, email: ann@example.com}", "user: {identifier: bo, name: Bo, email: ANN@example.com}"
+	wanted := func(how string, err error) {
+		t.Helper()
+		if !fault.Is(err, fault.Invalid) || !strings.Contains(fault.Told(err), `the user "ann" has the mail address ANN@example.com already`) {
+			t.Errorf("%s: %v", how, err)
+		}
+	}
+	kept := opened(t)
+	other := catalog.New(catalog.Config{Store: kept, Options: builtin.Options(ref.Scope{}), Now: time.Now})
+	watched := &meanwhile{Entities: kept.Entities}
+	kept.Entities = watched
+	c := catalog.New(catalog.Config{Store: kept, Options: builtin.Options(ref.Scope{}), Now: time.Now})
+	_, err := c.SaveAll(t.Context(), []catalog.Draft{draft(ann), draft(bo)}, by)
+	wanted("in one set", err)
+	watched.do = func() {
+		if _, err := other.Save(t.Context(), draft(ann), by); err != nil {
+			t.Error(err)
+		}
+	}
+	_, err = c.Save(t.Context(), draft(bo), by)
+	wanted("at the same moment", err)
+	_, err = c.Save(t.Context(), draft(bo), by)
+	wanted("afterwards", err)
+	_, err = c.CheckAll(t.Context(), []catalog.Draft{draft(bo)})
+	wanted("checked", err)
+	for _, set := range []string{
+		strings.Replace(ann, "Ann,", "Anna,", 1), // it is still theirs
+		strings.Replace(ann, "ann@", "anna@", 1) + "\n---\n" + bo,
+	} {
+		var drafts []catalog.Draft
+		for _, doc := range strings.Split(set, "\n---\n") {
+			drafts = append(drafts, draft(doc))
+		}
+		if _, err := c.SaveAll(t.Context(), drafts, by); err != nil {
+			t.Errorf("%s: %v", set, err)
+		}
+	}
+}

@@ -14,12 +14,13 @@ import (
 	"github.com/slipway-cd/slipway/pkg/yamldoc"
 )
 
-// neighbours are the documents of a GitOps agent beside the one that is saved: those
-// that are kept, and those of the same set.
+// neighbours are the documents beside the one that is saved, of a GitOps agent or the
+// users of an account: those that are kept, and those of the same set.
 type neighbours struct {
 	set      []*entity.Entity
 	clusters map[ref.Ref]map[string]*access.Cluster // of an agent, by identifier
 	named    map[ref.Ref]map[string][]ref.Scope     // where an agent has applications of a name
+	mails    mails                                  // of the users; nil: none was asked for yet
 }
 
 // beside says what is wrong with a document of a GitOps agent for the others of that

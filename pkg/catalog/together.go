@@ -293,9 +293,9 @@ type Decoded struct {
 // has no store, and decoded them with the options.
 func Misfits(ctx context.Context, set []Decoded, saved Find, o entity.Options) ([]fault.Detail, error) {
 	v := newView(saved)
-	drafts := make([]Draft, len(set))
+	drafts, entities := make([]Draft, len(set)), make([]*entity.Entity, len(set))
 	for i, d := range set {
-		drafts[i] = d.Draft
+		drafts[i], entities[i] = d.Draft, d.Entity
 	}
 	v.templates(drafts)
 	for _, d := range set {
@@ -315,6 +315,15 @@ func Misfits(ctx context.Context, set []Decoded, saved Find, o entity.Options) (
 			return nil, err
 		}
 		warnings = append(warnings, d.placed(some)...)
+		if d.Entity.User == nil {
+			continue
+		}
+		report, users := yamldoc.NewReport(d.File), mails{}
+		users.add(d.Entity.Scope.Account, entities)
+		users.taken(d.Entity, report)
+		if err := bad.add(d.Draft, report.Err()); err != nil {
+			return nil, err
+		}
 	}
 	return append(bad.details, warnings...), nil
 }
