@@ -33,7 +33,7 @@ func (d roles) ipAllowlist(v yamldoc.Value, e *Entity) *allowlist.List {
 	}))
 	d.Need(v, "identifier", "name", "ipAddress")
 	if e.Scope.Org != "" {
-		d.Errorf(v, wrongScope, "IP allow lists are the account's; want no orgIdentifier, and to save it without --org")
+		d.Errorf(v, wrongScope, "IP allow lists are the account's; want no orgIdentifier, and to save it with --org ''")
 	}
 	return list
 }

@@ -37,7 +37,7 @@ func (d logins) provider(v yamldoc.Value, e *Entity) *sso.Provider {
 	}
 	d.Need(v, "identifier", "name", "type")
 	if e.Scope.Org != "" {
-		d.Errorf(v, wrongScope, "identity providers are the account's; want no orgIdentifier, and to save it without --org")
+		d.Errorf(v, wrongScope, "identity providers are the account's; want no orgIdentifier, and to save it with --org ''")
 	}
 	p.ID, p.Name = e.Identifier.Value, e.Name.Value
 	return p

@@ -22,7 +22,7 @@ func (d roles) user(v yamldoc.Value, e *Entity) *rbac.Person {
 	}, d.directory(v, &u.Directory, true)))
 	d.Need(v, "identifier", "name")
 	if e.Scope.Org != "" {
-		d.Errorf(v, wrongScope, "users are the account's; want no orgIdentifier, and to save it without --org")
+		d.Errorf(v, wrongScope, "users are the account's; want no orgIdentifier, and to save it with --org ''")
 	}
 	return u
 }

@@ -60,7 +60,7 @@ func (d roles) setting(v yamldoc.Value, e *Entity) *setting.Settings {
 func (d roles) ofAccount(decode document.Rule) document.Rule {
 	return func(v yamldoc.Value) {
 		decode(v)
-		d.Errorf(v.AtKey(), wrongScope, "%s is set for the whole account; want it in the account's settings, saved without --org", v.Key)
+		d.Errorf(v.AtKey(), wrongScope, "%s is set for the whole account; want it in the account's settings, saved with --org ''", v.Key)
 	}
 }
 

@@ -40,7 +40,7 @@ func (d settings) streamingDestination(v yamldoc.Value, e *Entity) *audit.Destin
 	}))
 	d.Need(v, "identifier", "name", "spec")
 	if e.Scope.Org != "" {
-		d.Errorf(v, wrongScope, "streaming destinations are the account's; want no orgIdentifier, and to save it without --org")
+		d.Errorf(v, wrongScope, "streaming destinations are the account's; want no orgIdentifier, and to save it with --org ''")
 	}
 	to.ID, to.Name, to.Active = e.Identifier.Value, e.Name.Value, status.Value == "ACTIVE"
 	return to
