@@ -224,7 +224,7 @@ func (c *Catalog) fitted(ctx context.Context, r reading, saved Find) (prepared, 
 	if err := c.grantable(ctx, d, p); err != nil {
 		return prepared{}, err
 	}
-	if err := c.oneMail(ctx, e, d, p.stored); err != nil {
+	if err := c.near.oneMail(ctx, c.Store.Entities, e, d, p.stored); err != nil {
 		return prepared{}, err
 	}
 	missing, err := c.missing(ctx, e)

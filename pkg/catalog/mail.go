@@ -38,11 +38,7 @@ func (m mails) taken(e *entity.Entity, report *yamldoc.Report) {
 		if id == e.Identifier.Value || !strings.EqualFold(m[id], address) {
 			continue
 		}
-		at := e.Identifier.At
-		if n := e.Doc.Get("email"); n != nil {
-			at = yamldoc.Pos{Path: string(ref.User) + ".email", Line: n.Line, Column: n.Column}
-		}
-		report.ErrorAt(at, sameMail, "the user %q has the mail address %s already; groups and logins know people by it, so each needs one of their own", id, yamldoc.Shorten(address))
+		report.ErrorAt(e.Identifier.At, sameMail, "the user %q has the mail address %s already; groups and logins know people by it, so each needs one of their own", id, yamldoc.Shorten(address))
 		return
 	}
 }
@@ -50,17 +46,16 @@ func (m mails) taken(e *entity.Entity, report *yamldoc.Report) {
 // oneMail refuses a user who gets the mail address of another. Who has had it may be saved
 // with it, so that one of two who share theirs from before can be changed. Saves at the
 // same moment are apart by the access version, which was read before.
-func (c *Catalog) oneMail(ctx context.Context, e *entity.Entity, d Draft, stored store.Entity) error {
+func (n *neighbours) oneMail(ctx context.Context, entities store.Entities, e *entity.Entity, d Draft, stored store.Entity) error {
 	if e.User == nil || e.User.Email == "" || strings.EqualFold(called(stored), e.User.Email) {
 		return nil
 	}
-	n := c.near
 	if n == nil {
 		n = &neighbours{}
 	}
 	if n.mails == nil {
 		all := mails{}
-		for saved, err := range store.All(ctx, c.Store, ref.Scope{Account: e.Scope.Account}, ref.User, "") {
+		for saved, err := range store.All(ctx, entities, ref.Scope{Account: e.Scope.Account}, ref.User, "") {
 			if err != nil {
 				return err
 			}
