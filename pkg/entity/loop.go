@@ -1,6 +1,7 @@
 package entity
 
 import (
+	"slices"
 	"strings"
 
 	"github.com/slipway-cd/slipway/pkg/document"
@@ -76,11 +77,11 @@ func LoopingOf(doc *yamldoc.Node) Looping {
 func (d steps) looping(l *Looping) func(yamldoc.Value) {
 	return func(v yamldoc.Value) {
 		l.Open = v.Is(yamldoc.Scalar) && !document.Neutral(v.Node)
-		if v.Is(yamldoc.Mapping) && len(v.Node.Entries) > 0 {
-			l.Doc = v.Node
-		}
-		if d.Blank(v) {
+		if d.Blank(v) && !emptied(v.Node) {
 			return
+		}
+		if v.Is(yamldoc.Mapping) {
+			l.Doc = v.Node
 		}
 		d.Fields(v, document.Keys{
 			"parallelism":    d.Count(&l.Parallelism),
@@ -97,29 +98,80 @@ func (d steps) looping(l *Looping) func(yamldoc.Value) {
 	}
 }
 
+// emptied says whether a strategy has a list that is empty, which isn't none: the node is
+// skipped.
+func emptied(n *yamldoc.Node) bool {
+	matrix := n.At("matrix")
+	return matrix != nil && len(matrix.Entries) > 0 || n.At("repeat", "items") != nil
+}
+
 func (d steps) matrix(v yamldoc.Value, m *Matrix) {
 	if v.Is(yamldoc.Scalar) {
 		m.Whole = d.loopExpression(v)
 		return
 	}
 	m.Axes = []yamldoc.Entry{}
+	var exclude yamldoc.Value
 	for e := range d.Mapping(v) {
 		switch e.Key {
 		case "exclude":
+			exclude = e
 			d.loopItems(&m.Exclude)(e)
 		case "maxConcurrency":
 			d.Count(&m.MaxConcurrency)(e)
 		case "nodeName":
 			d.Text(&m.NodeName)(e)
 		default:
-			var axis *yamldoc.Node
-			d.loopItems(&axis)(e)
-			m.Axes = append(m.Axes, yamldoc.Entry{Key: e.Key, Value: axis})
+			m.Axes = append(m.Axes, yamldoc.Entry{Key: e.Key, Value: axisOf(d, e)})
 		}
 	}
+	excluded(d, exclude, m.Axes)
 	d.bounded(v, extent.Axes(len(m.Axes)))
 	if v.Is(yamldoc.Mapping) && len(m.Axes) == 0 {
 		d.Errorf(v, document.MissingKey, "found no axes; want a name with a list of values at least")
+	}
+}
+
+// axisOf decodes an axis: a name that nobody else gave, so that a misspelt key of the matrix
+// looks like one.
+func axisOf(d steps, v yamldoc.Value) *yamldoc.Node {
+	var axis *yamldoc.Node
+	d.loopItems(&axis)(v)
+	if hint := d.Hint(v.Key, []string{"exclude", "maxConcurrency", "nodeName"}); hint != "" {
+		d.Warnf(v.AtKey(), misspelt, "found the axis %q%s", yamldoc.Shorten(v.Key), hint)
+	}
+	switch n := v.Node; {
+	case n.Kind == yamldoc.Null, n.Kind == yamldoc.Scalar && strings.TrimSpace(n.Value) == "":
+		d.Errorf(v, document.WrongValue, "the axis has no values; want a list of them, or an expression for one")
+	case n.Kind == yamldoc.Scalar && n.Tag != yamldoc.Str:
+		d.Errorf(v, document.WrongValue, "found %s; want a list of values, or an expression for one", yamldoc.Shorten(n.Value))
+	case n.Kind == yamldoc.Sequence && len(n.Items) == 0:
+		d.Warnf(v, document.EmptyList, "the axis has no values, so that nothing runs")
+	}
+	return axis
+}
+
+// misspelt is the code of an axis that may have been meant as a key.
+const misspelt = "UNKNOWN_KEY"
+
+// excluded warns of combinations of axes that there aren't: they leave nothing out.
+func excluded(d steps, v yamldoc.Value, axes []yamldoc.Entry) {
+	if !v.Is(yamldoc.Sequence) {
+		return
+	}
+	names := make([]string, len(axes))
+	for i, a := range axes {
+		names[i] = a.Key
+	}
+	for item := range d.List(v) {
+		if !item.Is(yamldoc.Mapping) {
+			continue
+		}
+		for e := range d.Mapping(item) {
+			if !slices.Contains(names, e.Key) {
+				d.Warnf(e.AtKey(), document.NoEffect, "there is no axis %q, so that this leaves nothing out%s", yamldoc.Shorten(e.Key), d.Hint(e.Key, names))
+			}
+		}
 	}
 }
 

@@ -92,6 +92,7 @@ func TestIterationsOfAStrategy(t *testing.T) {
 		{"pipeline §6 items of a JSON array", `{repeat: {items: <+pipeline.variables.json>}}`, `_0={"repeat":{"item":"a"}} _1={"repeat":{"item":{"name":"b","n":2}}}`},
 		{"pipeline §6 items of a method", `{repeat: {items: "<+pipeline.variables.regions>.split(',')"}}`, `_0={"repeat":{"item":"eu"}} _1={"repeat":{"item":"us"}}`},
 		{"pipeline §6 an empty list has no iterations", `{repeat: {items: <+pipeline.variables.none>}}`, ``},
+		{"pipeline §6 an axis that is empty has no combinations", `{matrix: {service: []}}`, ``},
 		{"pipeline §6 partitions by count", `{repeat: {items: [1, 2, 3], partitionSize: 2}}`, `_0={"repeat":{"partition":[1,2]}} _1={"repeat":{"partition":[3]}}`},
 		{"pipeline §6 partitions by percentage round up", `{repeat: {items: [1, 2, 3], partitionSize: 50, unit: Percentage}}`, `_0={"repeat":{"partition":[1,2]}} _1={"repeat":{"partition":[3]}}`},
 		{"pipeline §6 from start up to end", `{repeat: {items: [a, b, c, d], start: 1, end: 3}}`, `_0={"repeat":{"item":"b"}} _1={"repeat":{"item":"c"}}`},
