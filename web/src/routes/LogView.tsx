@@ -302,7 +302,9 @@ const Line = memo(function Line({ line, number, digits, time, marked, hit, mark 
           {number}
         </a>
       ) : (
-        <span className="number" style={{ minWidth: `${digits + 1}ch` }} /> // until those before it are counted
+        <span className="number" style={{ minWidth: `${digits + 1}ch` }}>
+          {"\u00a0" /* until those before it are counted; as high as a number */}
+        </span>
       )}
       {time && <span className="when">{time} </span>}
       {line.l === "ERROR" && <span className="sr">Error: </span>}
