@@ -41,8 +41,8 @@ func (s *stage) trial(t *testing.T, op, undo asglane.Op, state func(*testing.T) 
 func (s *stage) tried(was string, op, undo asglane.Op, change ...func(*asglane.Spec)) testaws.Fresh {
 	return func(t *testing.T) testaws.Trial {
 		t.Helper()
-		s := s.copy(t)
-		trial := s.trial(t, op, undo, s.state, change...)
+		own := s.copy(t)
+		trial := own.trial(t, op, undo, own.state, change...)
 		trial.Was = was
 		return trial
 	}
@@ -89,8 +89,8 @@ func sharing(t *testing.T) *front {
 func (f *front) tried(was string, op, undo asglane.Op, change ...func(*asglane.Spec)) testaws.Fresh {
 	return func(t *testing.T) testaws.Trial {
 		t.Helper()
-		f := f.copy(t)
-		trial := f.stage.trial(t, op, undo, f.state, change...)
+		own := f.copy(t)
+		trial := own.stage.trial(t, op, undo, own.state, change...)
 		trial.Was = was
 		return trial
 	}

@@ -93,9 +93,9 @@ func strategies(fate string) map[string]func(t *testing.T) testaws.Fresh {
 			}
 			return func(t *testing.T) testaws.Trial {
 				t.Helper()
-				s := s.copy(t)
-				trial := s.trial(t, ecslane.OpUpgrade, ecslane.OpBasicRollback, func() string { return s.state(t) }, upgrade(all(), nil))
-				trial.Before = func() string { return undone(t, s) }
+				own := s.copy(t)
+				trial := own.trial(t, ecslane.OpUpgrade, ecslane.OpBasicRollback, func() string { return own.state(t) }, upgrade(all(), nil))
+				trial.Before = func() string { return undone(t, own) }
 				return trial
 			}
 		},
@@ -122,8 +122,8 @@ func third(t *testing.T) *front {
 func (s *stage) tried(op, undo ecslane.Op, change ...func(*ecslane.Spec)) testaws.Fresh {
 	return func(t *testing.T) testaws.Trial {
 		t.Helper()
-		s := s.copy(t)
-		return s.trial(t, op, undo, func() string { return s.state(t) }, change...)
+		own := s.copy(t)
+		return own.trial(t, op, undo, func() string { return own.state(t) }, change...)
 	}
 }
 
@@ -131,9 +131,9 @@ func (s *stage) tried(op, undo ecslane.Op, change ...func(*ecslane.Spec)) testaw
 func (f *front) tried(op, undo ecslane.Op, change ...func(*ecslane.Spec)) testaws.Fresh {
 	return func(t *testing.T) testaws.Trial {
 		t.Helper()
-		f := f.copy(t)
-		trial := f.stage.trial(t, op, undo, func() string { return f.state(t, "") }, change...)
-		trial.Before = func() string { return f.before(t) }
+		own := f.copy(t)
+		trial := own.stage.trial(t, op, undo, func() string { return own.state(t, "") }, change...)
+		trial.Before = func() string { return own.before(t) }
 		return trial
 	}
 }

@@ -79,6 +79,7 @@ func New(tb testing.TB, resolve func(text string) string) *Env {
 
 // Copy makes an Env of New that has what this one keeps.
 func (e *Env) Copy(tb testing.TB) *Env {
+	tb.Helper()
 	other := New(tb, nil)
 	e.mu.Lock()
 	defer e.mu.Unlock()
