@@ -88,6 +88,7 @@ func TestAProjectsRequestsKeepNobodyElseWaiting(t *testing.T) {
 			if len(kept.in) > 0 {
 				t.Errorf("%d more of the greedy project's are under way than half of all", len(kept.in))
 			}
+			close(kept.free)
 			for range half + waiting {
 				if w := <-answers; w.Code != http.StatusNotFound {
 					t.Errorf("one that waited is answered %d: %s", w.Code, w.Body)
